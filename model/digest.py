@@ -1,0 +1,45 @@
+"""Content digests: canonical JSON and SHA-256 over it (A5), and keyed digests for values that must not be guessed."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import Any
+
+
+def _as_json(value: object) -> str:
+    """Stand in for a value that JSON does not have, by its type alone."""
+    return f"<{type(value).__name__}>"
+
+
+def _string_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key if isinstance(key, str) else json.dumps(key, default=_as_json): _string_keys(v) for key, v in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_string_keys(item) for item in value]
+    return value
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text with sorted keys, no white space and exact integers; total on every value that is not cyclic.
+
+    Tuples become arrays, keys that are no strings their own JSON, and values that JSON does not have their type's name.
+    """
+    return json.dumps(_string_keys(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_as_json)
+
+
+def _octets(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical JSON, as 64 hex digits."""
+    return hashlib.sha256(_octets(canonical_json(value))).hexdigest()
+
+
+def keyed_digest(key: bytes, value: Any) -> str:
+    """HMAC-SHA256 of the canonical JSON under `key`, its first 128 bits as 32 hex digits."""
+    return hmac.new(key, _octets(canonical_json(value)), hashlib.sha256).hexdigest()[:32]

@@ -1,0 +1,69 @@
+"""Everything that toolwitness raises on purpose.
+
+ToolwitnessError
+├── SettingsError          a setting has a value that cannot be used
+├── StoreHeldError         another process has the database file open for writing
+├── StoreMissingError      there is no database file where one was looked for
+├── StoreVersionError      the database file was written by another schema version
+├── QueueFullError         the collector's queue cannot take a request now
+├── UnknownQueryError      no named query of that name, or its parameters do not fit
+├── UnknownFormatError     a file is in no format that the importers know
+├── BrokenFileError        a file is in a known format but cannot be read to its end
+├── RunNotFoundError       no run of that id is stored
+├── CollectorAnswerError   a collector answered something that is not its protocol
+└── MissingExtraError      the needed extra is not installed
+"""
+
+from __future__ import annotations
+
+
+class ToolwitnessError(Exception):
+    """Base of every error that toolwitness raises on purpose; its text says what to do next."""
+
+
+class SettingsError(ToolwitnessError, ValueError):
+    """A setting has a value that cannot be used."""
+
+
+class StoreHeldError(ToolwitnessError):
+    """Another process has the database file open for writing."""
+
+
+class StoreMissingError(ToolwitnessError):
+    """There is no database file where one was looked for."""
+
+
+class StoreVersionError(ToolwitnessError):
+    """The database file was written by another schema version."""
+
+
+class QueueFullError(ToolwitnessError):
+    """The collector's queue cannot take a request now."""
+
+
+class UnknownQueryError(ToolwitnessError, KeyError):
+    """No named query of that name, or its parameters do not fit."""
+
+    def __str__(self) -> str:
+        """Return the text as given, where KeyError would show its repr."""
+        return str(self.args[0]) if self.args else ""
+
+
+class UnknownFormatError(ToolwitnessError):
+    """A file is in no format that the importers know."""
+
+
+class BrokenFileError(ToolwitnessError):
+    """A file is in a known format but cannot be read to its end."""
+
+
+class RunNotFoundError(ToolwitnessError):
+    """No run of that id is stored."""
+
+
+class CollectorAnswerError(ToolwitnessError):
+    """A collector answered something that is not its protocol."""
+
+
+class MissingExtraError(ToolwitnessError, ImportError):
+    """The needed extra is not installed."""

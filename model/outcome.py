@@ -1,0 +1,161 @@
+"""What became of a logical call: one pure, total function from finite evidence (A11, A13).
+
+The evidence is a tuple of enums, so the function is also a finite table: the store keeps it as `outcome_rule` and joins
+against it, and a test compares every row.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from toolwitness.model.enums import ObservationStatus, Outcome, SideEffect
+
+
+class GateState(StrEnum):
+    """What the enforced gates before execution came to, each kind by its last verdict."""
+
+    CLEAR = "clear"
+    REJECTED = "rejected"
+    PENDING = "pending"
+    SKIPPED = "skipped"
+
+
+class LastAttempt(StrEnum):
+    """The status of the latest physical attempt."""
+
+    NONE = "none"
+    OPEN = "open"
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+
+
+class Effect(StrEnum):
+    """Whether something attempted may have changed the world: `none` needs positive proof."""
+
+    NONE = "none"
+    POSSIBLE = "possible"
+
+
+class Settled(StrEnum):
+    """What the latest reconciliation found."""
+
+    NO_FINDING = "no_finding"
+    COMMITTED = "committed"
+    NOT_COMMITTED = "not_committed"
+    STILL_UNKNOWN = "still_unknown"
+
+
+class Age(StrEnum):
+    """Whether a call that is still open has been so for longer than the setting `open_timeout`."""
+
+    WITHIN = "within"
+    BEYOND = "beyond"
+
+
+class Access(StrEnum):
+    """Whether the tool is known to be reading only."""
+
+    READS = "reads"
+    MAY_WRITE = "may_write"
+
+
+class Evidence(NamedTuple):
+    """All that decides an outcome.
+
+    `last_effect` is about the latest attempt (`none` = never sent, or proof of no effect), `earlier_effect` about all
+    attempts before it that did not end well.
+    """
+
+    gate: GateState
+    attempt: LastAttempt
+    last_effect: Effect
+    earlier_effect: Effect
+    observation: ObservationStatus
+    access: Access
+    settled: Settled
+    age: Age
+
+
+def access_of(side_effect: SideEffect) -> Access:
+    """`reads` for a tool known to be reading; an unknown side effect counts as one that may write."""
+    return Access.READS if side_effect is SideEffect.READ else Access.MAY_WRITE
+
+
+_GATE_OUTCOME = {
+    GateState.REJECTED: Outcome.REJECTED,
+    GateState.PENDING: Outcome.PENDING,
+    GateState.SKIPPED: Outcome.SKIPPED,
+}
+_GOOD_ANSWER = {
+    ObservationStatus.OK: Outcome.SUCCEEDED,
+    ObservationStatus.EMPTY: Outcome.EMPTY,
+    ObservationStatus.PARTIAL: Outcome.PARTIAL,
+}
+_REFUSAL = {ObservationStatus.ERROR: Outcome.FAILED, ObservationStatus.BUSINESS_ERROR: Outcome.BUSINESS_REJECTED}
+_SETTLEMENT = {Settled.COMMITTED: Outcome.SUCCEEDED, Settled.NOT_COMMITTED: Outcome.FAILED}
+_TRUSTED = frozenset(
+    {
+        Outcome.SUCCEEDED,
+        Outcome.EMPTY,
+        Outcome.PARTIAL,
+        Outcome.BUSINESS_REJECTED,
+        Outcome.REJECTED,
+        Outcome.SKIPPED,
+    }
+)
+
+
+def _without_answer(evidence: Evidence) -> Outcome:
+    """The outcome where nothing that could be trusted came back."""
+    if evidence.attempt is LastAttempt.OPEN and evidence.age is Age.WITHIN:
+        return Outcome.PENDING
+    if evidence.access is Access.READS:
+        if evidence.attempt is LastAttempt.CANCELLED:
+            return Outcome.CANCELLED
+        return Outcome.INDETERMINATE if evidence.attempt is LastAttempt.OPEN else Outcome.FAILED
+    if Effect.POSSIBLE in (evidence.last_effect, evidence.earlier_effect):
+        return Outcome.UNKNOWN_COMMIT
+    return Outcome.CANCELLED if evidence.attempt is LastAttempt.CANCELLED else Outcome.FAILED
+
+
+def _as_recorded(evidence: Evidence) -> Outcome:
+    """The outcome by gates, attempts and observation alone."""
+    attempt, observation = evidence.attempt, evidence.observation
+    if attempt is LastAttempt.NONE and evidence.gate is not GateState.CLEAR:
+        return _GATE_OUTCOME[evidence.gate]
+    if observation in _GOOD_ANSWER:
+        return _GOOD_ANSWER[observation]
+    if observation is ObservationStatus.CUT_BY_RECORDING:
+        return Outcome.INDETERMINATE
+    if observation in _REFUSAL:
+        uncertain = evidence.access is Access.MAY_WRITE and evidence.earlier_effect is Effect.POSSIBLE
+        return Outcome.UNKNOWN_COMMIT if uncertain else _REFUSAL[observation]
+    if observation is ObservationStatus.NONE and attempt is LastAttempt.NONE:
+        return Outcome.INDETERMINATE
+    if observation is ObservationStatus.NONE and attempt is LastAttempt.OK:
+        return Outcome.SUCCEEDED
+    return _without_answer(evidence)
+
+
+def outcome(evidence: Evidence) -> Outcome:
+    """What became of the call.
+
+    Total over every combination. `failed` for a tool that may write needs proof of no effect or a complete answer in which
+    the tool itself reports the error; everything else that ended without a trustworthy answer is `unknown_commit` until a
+    reconciliation settles it (A13). A finding never overrules a trustworthy answer or a gate.
+    """
+    recorded = _as_recorded(evidence)
+    if recorded in _TRUSTED or evidence.access is Access.READS:
+        return recorded
+    return _SETTLEMENT.get(evidence.settled, recorded)
+
+
+def every_evidence() -> Iterator[Evidence]:
+    """Every combination of evidence, in a fixed order."""
+    domains = (GateState, LastAttempt, Effect, Effect, ObservationStatus, Access, Settled, Age)
+    return itertools.starmap(Evidence, itertools.product(*domains))

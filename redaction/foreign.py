@@ -1,0 +1,95 @@
+"""Reads what can be read of objects without running their code.
+
+Attribute access, `isinstance`, hashing and comparing may all call into an object's class or metaclass. Here only the slots
+of `type` itself, exact standard types and the descriptors that the interpreter made are used.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import pathlib
+from decimal import Decimal
+from enum import EnumMeta
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["exact_text", "stored_fields", "type_name"]
+
+_LONGEST_NAME = 256
+
+
+def exact_text(value: Any, kind: type) -> str | None:
+    """Return the text of a value of an exact standard type, or None for any other type."""
+    if type(kind) is not type:
+        return None  # a metaclass may bring its own hash, which the table below would call
+    reader = _READERS.get(kind)
+    return None if reader is None else reader(value)
+
+
+def _moment(value: dt.datetime | dt.time) -> str | None:
+    """Return the ISO 8601 form, unless a foreign time zone class would be asked for its offset."""
+    zone = type(value.tzinfo)
+    if value.tzinfo is None or zone is dt.timezone or zone is ZoneInfo:
+        return value.isoformat()
+    return value.replace(tzinfo=None).isoformat()
+
+
+_READERS: Final[dict[type, Callable[[Any], str | None]]] = {
+    dt.datetime: _moment,
+    dt.time: _moment,
+    dt.date: dt.date.isoformat,
+    dt.timedelta: str,
+    Decimal: str,
+    UUID: str,
+    pathlib.PosixPath: str,
+    pathlib.WindowsPath: str,
+    pathlib.PurePosixPath: str,
+    pathlib.PureWindowsPath: str,
+}
+
+# Attribute access on a class may run its metaclass; these read the slots of `type` itself.
+_mro = type.__dict__["__mro__"].__get__
+_namespace = type.__dict__["__dict__"].__get__
+_name = type.__dict__["__name__"].__get__
+
+
+def type_name(kind: type) -> str:
+    """Return the name of a class in angle brackets, or `<object>` where the name is no plain text."""
+    name = _name(kind)
+    return f"<{name[:_LONGEST_NAME]}>" if type(name) is str and name.isascii() else "<object>"
+
+
+def _static(kind: type, name: str) -> Any:
+    """Look an attribute up on a class without running any descriptor or metaclass."""
+    for base in _mro(kind):
+        space = _namespace(base)
+        if name in space:
+            return space[name]
+    return None
+
+
+def stored_fields(value: Any, kind: type) -> dict[str, Any] | None:
+    """Return the stored fields of a dataclass instance, pydantic model or enum member, else None."""
+    if issubclass(type(kind), EnumMeta):
+        names: Any = {"_value_": None}
+    else:
+        names = _static(kind, "__pydantic_fields__") or _static(kind, "__dataclass_fields__")
+        if type(names) is not dict:
+            return None
+    own = _static(kind, "__dict__")
+    stored = own.__get__(value) if type(own) is GetSetDescriptorType else {}
+    out: dict[str, Any] = {}
+    for name in names:
+        if name in stored:
+            out[name] = stored[name]
+        elif type(slot := _static(kind, name)) is MemberDescriptorType:
+            try:
+                out[name] = slot.__get__(value)
+            except AttributeError:
+                continue  # a slot that was never filled
+    return out if out or not issubclass(type(kind), EnumMeta) else None

@@ -1,0 +1,423 @@
+"""The worker's half of recording: notes in, spans out. Provenance is matched on raw values first, redaction comes second.
+
+Every method named in a note runs on the worker thread (or at once, in an inline recorder); none is ever called by the agent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan
+from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.digest import canonical_json, keyed_digest
+from toolwitness.model.enums import DecisionFinish, Exposure, Known, ObservationStatus, PrivacyClass
+from toolwitness.model.records import (
+    Attempt,
+    AttemptStart,
+    Call,
+    Decision,
+    Gate,
+    Hit,
+    Json,
+    Record,
+    Removal,
+    Run,
+    Schema,
+    Toolset,
+)
+from toolwitness.redaction import Minimal, Projection, RedactionPolicy, clean
+from toolwitness.sdk.labels import label, masked, tool_name
+from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
+from toolwitness.sdk.shown import Definitions, ToolView
+from toolwitness.sdk.spans import Place, build_span
+
+if TYPE_CHECKING:
+    from toolwitness.sdk.clock import Clock
+    from toolwitness.sdk.scopes import AttemptScope, CallScope, DecisionScope, RunScope
+    from toolwitness.sdk.state import OpenAttempt
+
+_RUNS_KEPT = 256
+_ANNOUNCE_AGAIN_NS = 600 * 1_000_000_000
+_CREDITED = {ObservationStatus.OK, ObservationStatus.PARTIAL, ObservationStatus.EMPTY}
+_CUT = {ObservationStatus.CUT_BY_RECORDING, ObservationStatus.CUT_ON_WIRE}
+
+
+@dataclass(slots=True)
+class _DecisionNotes:
+    """What is known of a decision while it lasts."""
+
+    visible: ToolView | None
+    candidates: ToolView | None
+    removals: tuple[tuple[str, str, str], ...]
+    exposure: Exposure
+    answer_sources: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _CallNotes:
+    """What the proposal told about a call."""
+
+    definition: ToolDefinition | None
+    registered: Known
+    visible: Known
+    edges: ArgumentEdges
+    arguments: Json | None
+    arguments_digest: str | None
+    minimal: str | None
+
+
+class Assembler:
+    """Turns notes into spans, which collect in `out`; holds the raw values of recent runs in memory and nowhere else."""
+
+    def __init__(
+        self,
+        *,
+        key: bytes,
+        policy: RedactionPolicy,
+        source: str,
+        time_known: bool,
+        service: str,
+        clock: Clock,
+        registry: dict[tuple[str, str], ToolDefinition],
+    ) -> None:
+        self.out: list[ReadableSpan] = []
+        self._key, self._policy, self._clock, self._registry = key, policy, clock, registry
+        self._common: dict[str, Any] = {"source": source, "time_known": time_known}
+        self._resource = Resource({"service.name": service})
+        self._runs: OrderedDict[str, RunIndex] = OrderedDict()
+        self._definitions = Definitions()
+        self._announced: dict[str, int] = {}
+        self._policies: dict[int, tuple[ToolDefinition, RedactionPolicy]] = {}
+
+    # -- runs ------------------------------------------------------------------------------------------------------
+
+    def run_started(self, run_id: str) -> None:
+        """Begin to hold a run's texts and values."""
+        self._runs[run_id] = RunIndex()
+        if len(self._runs) > _RUNS_KEPT:
+            self._runs.popitem(last=False)
+
+    def _index(self, run_id: str) -> RunIndex:
+        """The run's index; a run whose beginning is gone answers *unknown* from then on."""
+        index = self._runs.get(run_id)
+        if index is None:
+            self.run_started(run_id)
+            index = self._runs[run_id]
+            index.overflowed = True
+        return index
+
+    def message(self, run_id: str, role: str, text: str) -> None:
+        """Take in a text that the model reads."""
+        self._index(run_id).message(role, text)
+
+    def run_ended(self, run: RunScope, end_ns: int) -> None:
+        """Emit the run."""
+        record = Run(
+            run_id=run.id,
+            run_outcome=run.outcome,
+            outcome_source=run.source,
+            reward=run.reward,
+            agent=label(run.agent),
+            task=label(run.task),
+            task_category=label(run.category),
+            trial=run.trial,
+            session=label(run.session),
+            labels=self._labels(run.labels),
+            **self._common,
+        )
+        self._emit(record, Place(run.trace_id, run.span_id, run.parent_span_id, run.start_ns, end_ns))
+
+    def _labels(self, given: Any) -> Json | None:
+        if type(given) is not dict or not given:
+            return None
+        return Json(json.dumps({label(key): label(value) for key, value in given.items()}, ensure_ascii=False))
+
+    # -- decisions -------------------------------------------------------------------------------------------------
+
+    def decision_started(
+        self,
+        decision: DecisionScope,
+        tools: list[Any] | None,
+        candidates: list[Any] | None,
+        removals: tuple[tuple[str, str, str], ...],
+        exposure: Exposure,
+    ) -> None:
+        """Read what the model was shown, and send definitions with their first use."""
+        notes = _DecisionNotes(
+            visible=None if tools is None else self._definitions.view(tools),
+            candidates=None if candidates is None else self._definitions.view(candidates),
+            removals=removals,
+            exposure=exposure,
+        )
+        decision.noted = notes
+        for view in (notes.visible, notes.candidates):
+            if view is not None:
+                self._announce(view, decision)
+        if notes.visible is not None:
+            # What MCP says of a tool (that it only reads) then spares its attempts the journal. A decorator's word stands.
+            for identity, definition in notes.visible.by_identity.items():
+                self._registry.setdefault(identity, definition)
+
+    def answered(self, decision: DecisionScope, text: str) -> None:
+        """Look for result values in what the model said."""
+        sources = self._index(decision.run.id).answer(text)
+        if decision.noted is not None:
+            decision.noted.answer_sources.update(sources)
+
+    def decision_ended(self, decision: DecisionScope, end_ns: int, chosen: tuple[str, ...]) -> None:
+        """Emit the decision; `chosen` are the calls that were proposed while it lasted."""
+        notes: _DecisionNotes = decision.noted or _DecisionNotes(None, None, (), Exposure.UNKNOWN)
+        visible, facts = notes.visible, decision.facts
+        said = DecisionFinish.ANSWERED if decision.said else DecisionFinish.UNKNOWN
+        record = Decision(
+            run_id=decision.run.id,
+            decision_id=decision.id,
+            decision_ordinal=decision.ordinal,
+            finish=decision.end or (DecisionFinish.CALLED if chosen else said),
+            visibility=Known.YES if visible is not None and visible.complete else Known.UNKNOWN,
+            toolset_digest=None if visible is None else visible.digest,
+            candidate_digest=None if notes.candidates is None else notes.candidates.digest,
+            removals=tuple(Removal(server, tool, label(reason) or "") for server, tool, reason in notes.removals),
+            exposure=notes.exposure,
+            exposure_members=tuple(map(str, facts.get("exposure_members", ()))),
+            fallback_reason=label(facts.get("fallback_reason")),
+            fallback_added_writer=Known(facts.get("fallback_added_writer", Known.UNKNOWN)),
+            skill=label(facts.get("skill")),
+            skill_reason=label(facts.get("skill_reason")),
+            provider=label(facts.get("provider")),
+            model=label(decision.model),
+            response_model=label(facts.get("response_model")),
+            response_id=label(facts.get("response_id")),
+            settings=self._settings(facts.get("settings")),
+            chosen=chosen,
+            answer_sources=tuple(sorted(notes.answer_sources)),
+            answer_measured=not self._index(decision.run.id).overflowed,
+            **self._common,
+        )
+        self._emit(record, Place(decision.trace_id, decision.span_id, decision.parent_span_id, decision.start_ns, end_ns))
+
+    def _settings(self, given: Any) -> Json | None:
+        if given is None:
+            return None
+        copy = clean(given, policy=RedactionPolicy(classes={"*:*": PrivacyClass.INTERNAL}))
+        return None if isinstance(copy, Minimal) else Json(copy.json())
+
+    def _announce(self, view: ToolView, decision: DecisionScope) -> None:
+        """Send a toolset and its definitions with their first use and every ten minutes; their digests are their ids."""
+        if not self._due(view.digest):
+            return
+        common: dict[str, Any] = {"run_id": decision.run.id, **self._common}
+        self._emit_content(Toolset(toolset_digest=view.digest, members=view.members, **common), view.digest, decision.start_ns)
+        for member in view.members:
+            definition = view.by_identity[member.server, member.tool]
+            if self._due(member.definition_digest):
+                record = Schema(
+                    definition_digest=member.definition_digest,
+                    schema_digest=definition.schema_digest,
+                    server=definition.server,
+                    tool=definition.name,
+                    tool_version=label(definition.version),
+                    definition=Json(canonical_json(masked(definition.content()))),
+                    side_effect=definition.side_effect,
+                    idempotent=definition.idempotent,
+                    **common,
+                )
+                self._emit_content(record, member.definition_digest, decision.start_ns)
+
+    def _due(self, digest: str) -> bool:
+        now, sent = self._clock(), self._announced.get(digest)
+        if sent is not None and now - sent < _ANNOUNCE_AGAIN_NS:
+            return False
+        self._announced[digest] = now
+        return True
+
+    def forget_announcements(self) -> None:
+        """Send every definition again with its next use, since spans were dropped."""
+        self._announced.clear()
+
+    def _emit_content(self, record: Record, digest: str, at_ns: int) -> None:
+        self._emit(record, Place(digest[:32], digest[32:48], None, at_ns, at_ns))
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def call_proposed(self, call: CallScope, copy: Projection) -> None:
+        """Trace the arguments to their origins, then redact them."""
+        notes: _DecisionNotes | None = call.decision.noted if call.decision is not None else None
+        definition, registered, visible = self._resolve(call, notes)
+        value = _parsed(copy.value)
+        arguments, minimal = self._redacted(value, definition, call, "args")
+        call.noted = _CallNotes(
+            definition=definition,
+            registered=registered,
+            visible=visible,
+            edges=self._index(call.run.id).arguments(value),
+            arguments=arguments,
+            arguments_digest=None if copy.truncated else keyed_digest(self._key, [call.server, call.tool, value]),
+            minimal=minimal,
+        )
+
+    def _resolve(self, call: CallScope, notes: _DecisionNotes | None) -> tuple[ToolDefinition | None, Known, Known]:
+        """The call's definition, whether it stands in a catalog, and whether the model saw it."""
+        shown = None if notes is None else notes.visible
+        catalog = shown if notes is None or notes.candidates is None else notes.candidates
+        seen = None if shown is None else shown.find(call.server, call.tool)
+        listed = seen or (None if catalog is None else catalog.find(call.server, call.tool)) or call.definition
+        if call.definition is not None and listed is not None and not listed.classes:
+            listed = replace(listed, classes=call.definition.classes, side_effect=call.side_effect)
+        visible = Known.UNKNOWN
+        if shown is not None and (seen is not None or shown.complete):
+            visible = Known.YES if seen is not None else Known.NO
+        registered = Known.UNKNOWN
+        if listed is not None or (catalog is not None and catalog.complete):
+            registered = Known.YES if listed is not None else Known.NO
+        facts = call.facts
+        return listed, Known(facts.get("registered") or registered), Known(facts.get("visible") or visible)
+
+    def _redacted(
+        self, value: Any, definition: ToolDefinition | None, call: CallScope, part: str
+    ) -> tuple[Json | None, str | None]:
+        """JSON text of the redacted copy, or the reason why nothing of it may leave."""
+        schema = None
+        if definition is not None:
+            schema = definition.input_schema if part == "args" else definition.output_schema
+        tool = f"{call.server}/{call.tool}" if call.server else call.tool
+        copy = clean(value, tool=tool, schema=schema, policy=self._policy_of(definition, tool), part=part)
+        return (None, copy.reason) if isinstance(copy, Minimal) else (Json(copy.json()), None)
+
+    def _policy_of(self, definition: ToolDefinition | None, tool: str) -> RedactionPolicy:
+        """The policy with the tool's own classes under it."""
+        if definition is None or not definition.classes:
+            return self._policy
+        kept = self._policies.get(id(definition))
+        if kept is None or kept[0] is not definition:
+            own = {f"{tool}:{path}": cls for path, cls in definition.classes.items()}
+            kept = (definition, replace(self._policy, classes={**own, **self._policy.classes}))
+            self._policies[id(definition)] = kept
+        return kept[1]
+
+    def gated(self, call: CallScope, span_id: str, at_ns: int, facts: dict[str, Any]) -> None:
+        """Emit a gate."""
+        texts: dict[str, Any] = {name: label(facts[name]) for name in ("reason_code", "rule_id", "rule_version")}
+        approver = facts["approver"]
+        pseudonym = None if approver is None else "person-" + keyed_digest(self._key, ["approver", approver])[:12]
+        record = Gate(run_id=call.run.id, call_id=call.id, **{**facts, **texts, "approver": pseudonym}, **self._common)
+        self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))
+
+    def attempt_started(self, opened: OpenAttempt, call: CallScope | None = None) -> None:
+        """Emit the announcement of an attempt that may write; `call` is None where a process that is gone left it open."""
+        definition = None if call is None or call.noted is None else call.noted.definition
+        if definition is not None:
+            opened = replace(opened, server=definition.server, tool=definition.name)
+        record = AttemptStart(
+            run_id=opened.run_id,
+            call_id=opened.call_id,
+            attempt_ordinal=opened.attempt_ordinal,
+            tool=opened.tool,
+            server=opened.server,
+            **self._common,
+        )
+        at = opened.started_ns
+        self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
+
+    def attempted(self, attempt: AttemptScope, end_ns: int, facts: dict[str, Any]) -> None:
+        """Emit an attempt."""
+        call = attempt.call
+        names = ("retry_reason", "transport", "error_type", "vendor_code", "remote_reference")
+        texts: dict[str, Any] = {name: label(facts.get(name)) for name in names}
+        record = Attempt(
+            run_id=call.run.id, call_id=call.id, attempt_ordinal=attempt.ordinal, **{**facts, **texts}, **self._common
+        )
+        self._emit(record, Place(attempt.trace_id, attempt.span_id, call.span_id, attempt.start_ns, end_ns))
+
+    def call_ended(self, call: CallScope, end_ns: int, copy: Projection | None, facts: dict[str, Any]) -> None:
+        """Look for new values in the result, then redact it and emit the call."""
+        if call.noted is None:  # the note of the proposal was dropped by a full queue
+            self.call_proposed(call, Projection(None, 1, truncated=True))
+        notes: _CallNotes = call.noted
+        value = None if copy is None else copy.value
+        result, minimal = (None, None) if copy is None else self._redacted(_parsed(value), notes.definition, call, "result")
+        record = Call(
+            **self._identity(call, notes),
+            arguments=notes.arguments,
+            arguments_digest=notes.arguments_digest,
+            result=result,
+            result_size=None if copy is None else copy.size,
+            result_digest=None if copy is None or copy.truncated else keyed_digest(self._key, value),
+            provenance=notes.edges.origins,
+            argument_sources=notes.edges.sources,
+            novel_values=self._novel(call, copy, facts.get("observation", ObservationStatus.NONE)),
+            minimal=notes.minimal or minimal,
+            **self._discovery(call),
+            **{**facts, "error_type": label(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
+            **self._common,
+        )
+        links = () if call.decision is None else ((call.decision.trace_id, call.decision.span_id),)
+        self._emit(record, Place(call.trace_id, call.span_id, call.parent_span_id, call.start_ns, end_ns, links))
+
+    def _identity(self, call: CallScope, notes: _CallNotes) -> dict[str, Any]:
+        """The fields that say which call of which tool this is."""
+        definition, known = notes.definition, notes.registered is Known.YES
+        given = call.facts
+        return {
+            "run_id": call.run.id,
+            "call_id": call.id,
+            "call_ordinal": call.ordinal,
+            "decision_id": None if call.decision is None else call.decision.id,
+            "provider_call_id": label(given.get("id")),
+            "tool": tool_name(call.tool, registered=known),
+            "server": _server(call, definition),
+            "via": label(given.get("via")),
+            "registered": notes.registered,
+            "visible": notes.visible,
+            "tool_version": None if definition is None else label(definition.version),
+            "schema_digest": None if definition is None else definition.schema_digest,
+            "definition_digest": None if definition is None else definition.definition_digest,
+            "side_effect": call.side_effect if definition is None else definition.side_effect,
+            "idempotent": Known.UNKNOWN if definition is None else definition.idempotent,
+            "action_id": label(given.get("action_id")),
+            "node": label(given.get("node")),
+        }
+
+    def _novel(self, call: CallScope, copy: Projection | None, status: ObservationStatus) -> int | None:
+        """How many new values the result holds; None where it cannot be measured because text is missing."""
+        if copy is None:
+            return 0
+        novel = self._index(call.run.id).result(call.id, copy.value, credit=status in _CREDITED and not copy.truncated)
+        return None if copy.truncated or status in _CUT else novel
+
+    def _discovery(self, call: CallScope) -> dict[str, Any]:
+        found = call.facts.get("discovery")
+        if found is None:
+            return {}
+        hits, query, catalog = found
+        text = None if query is None else clean(query, part="query")
+        return {
+            "discovery_hits": tuple(
+                Hit(tool_name(server, registered=False), tool_name(tool, registered=False)) for server, tool in hits
+            ),
+            "discovery_query": None if text is None or isinstance(text, Minimal) else Json(text.json()),
+            "catalog_digest": None if catalog is None else self._definitions.view(catalog).digest,
+        }
+
+    def _emit(self, record: Record, place: Place) -> None:
+        self.out.append(build_span(record, place, self._resource))
+
+
+def _server(call: CallScope, definition: ToolDefinition | None) -> str:
+    if definition is not None:
+        return definition.server
+    return tool_name(call.server, registered=False) if call.server else ""
+
+
+def _parsed(value: Any) -> Any:
+    """A text that is a JSON object or array, as data; models send arguments and tools send results that way."""
+    if type(value) is str and value[:1] in {"{", "["}:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value

@@ -1,0 +1,293 @@
+"""`@toolwitness.tool`: a function that the agent calls as a tool, recorded as a call with one attempt.
+
+Works on plain, async, generator and async-generator functions and methods; signature, name, pickling and results stay what
+they were. Inside an open call of the same tool (`with step.call(...)`) it is an attempt of that call, else a call of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from typing import Any, SupportsIndex
+
+import wrapt
+from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.enums import Known, PrivacyClass, SideEffect
+from toolwitness.redaction import Projection, project
+from toolwitness.sdk import context, setup
+from toolwitness.sdk.guard import guard
+from toolwitness.sdk.scopes import RESULT_LIMITS, AttemptScope, CallScope
+
+_MAX_ITEMS = 1000
+
+
+class BoundTool(wrapt.BoundFunctionWrapper[..., Any]):
+    """A decorated method, bound to its object; pickles as that object's method."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        """Pickle as the bound method itself would."""
+        return getattr, (self._self_instance, self.__name__)
+
+
+class ToolFunction(wrapt.FunctionWrapper[..., Any]):
+    """A decorated tool; pickles and copies as the function it wraps."""
+
+    __bound_function_wrapper__ = BoundTool
+    _self_definition: ToolDefinition
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str:
+        """Pickle by name, as the function itself would."""
+        return self.__wrapped__.__qualname__
+
+    def __copy__(self) -> ToolFunction:
+        """A function is its own copy."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ToolFunction:
+        """A function is its own copy."""
+        return self
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    server: str = "",
+    description: str | None = None,
+    input_schema: Mapping[str, Any] | None = None,
+    output_schema: Mapping[str, Any] | None = None,
+    version: str | None = None,
+    side_effect: SideEffect | str = SideEffect.UNKNOWN,
+    idempotent: bool | None = None,
+    classes: Mapping[str, PrivacyClass | str] | None = None,
+) -> Any:
+    """Record a function as a tool.
+
+    To be used as `@tool` or `@tool(side_effect="write", ...)`. `side_effect` is `read`, `write`, `destructive` or `unknown`
+    (which counts as not known to be reading). `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy
+    classes; fields without one leave the process as their shape only.
+
+    Raises ValueError for a side effect or class of another name.
+    """
+    if function is None:
+        given = {key: value for key, value in locals().items() if key != "function"}
+        return lambda decorated: tool(decorated, **given)
+    target = getattr(function, "__func__", function)
+    definition = ToolDefinition(
+        name=name or target.__name__,
+        server=server,
+        description=description if description is not None else inspect.getdoc(target),
+        input_schema=input_schema,
+        output_schema=output_schema,
+        version=version,
+        side_effect=SideEffect(side_effect),
+        idempotent=Known.UNKNOWN if idempotent is None else Known.YES if idempotent else Known.NO,
+        classes={path: PrivacyClass(cls) for path, cls in (classes or {}).items()},
+    )
+    setup.declare(definition)
+    wrapped = ToolFunction(function, _wrapper(target, definition))
+    wrapped._self_definition = definition  # noqa: SLF001 -- wrapt keeps `_self_` attributes on the wrapper
+    return wrapped
+
+
+def definition_of(item: Any) -> Any:
+    """The definition of a decorated tool; anything else as it is."""
+    return item._self_definition if type(item) is ToolFunction else item  # noqa: SLF001 -- as above
+
+
+def _wrapper(target: Callable[..., Any], definition: ToolDefinition) -> Callable[..., Any]:
+    """What wrapt calls in the function's place, by the function's kind."""
+    names = _positional_names(target)
+    run = _runner(target)
+
+    def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if setup.active() is None:
+            return wrapped(*args, **kwargs)
+        call, owned = _open(definition, names, instance, args, kwargs)
+        return wrapped(*args, **kwargs) if call is None else run(wrapped, args, kwargs, call, owned)
+
+    return wrapper
+
+
+def _positional_names(target: Callable[..., Any]) -> tuple[str, ...]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(name for name, parameter in inspect.signature(target).parameters.items() if parameter.kind in kinds)
+
+
+def _runner(target: Callable[..., Any]) -> Callable[..., Any]:
+    if inspect.isasyncgenfunction(target):
+        return _run_async_generator
+    if inspect.iscoroutinefunction(target):
+        return _run_coroutine
+    return _run_generator if inspect.isgeneratorfunction(target) else _run_plain
+
+
+def _open(
+    definition: ToolDefinition, names: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[CallScope | None, bool]:
+    """The call to record under, and whether it is ours to end."""
+    with guard:
+        recorder = setup.active()
+        scope = context.current.get()
+        if isinstance(scope, CallScope) and scope.tool == definition.name and not scope.open_attempts and not scope.closed:
+            return scope, False
+        if recorder is not None:
+            bound = (
+                names[1:] if instance is not None and len(names) > len(args) and names[:1] in {("self",), ("cls",)} else names
+            )
+            arguments = dict(zip(bound, args, strict=False))
+            if len(args) > len(bound):
+                arguments["*"] = args[len(bound) :]
+            arguments.update(kwargs)
+            call = recorder.call(definition.name, project(arguments), server=definition.server, definition=definition)
+            return call, True
+    return None, False
+
+
+def _end(call: CallScope, attempt: AttemptScope, owned: bool, error: BaseException | None) -> None:
+    """End the attempt, and the call where it is ours."""
+    with guard:
+        if error is not None:
+            attempt.fail(error)
+            call.fail(error)
+        attempt.close()
+        if owned:
+            call.close()
+
+
+def _run_plain(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
+    attempt = call.attempt()
+    try:
+        with attempt.current():
+            result = wrapped(*args, **kwargs)
+    except BaseException as error:
+        _end(call, attempt, owned, error)
+        raise
+    call.result(result)
+    _end(call, attempt, owned, None)
+    return result
+
+
+def _run_coroutine(
+    wrapped: Callable[..., Awaitable[Any]], args: Any, kwargs: Any, call: CallScope, owned: bool
+) -> Awaitable[Any]:
+    return _await(wrapped(*args, **kwargs), call, owned)
+
+
+async def _await(coroutine: Awaitable[Any], call: CallScope, owned: bool) -> Any:
+    attempt = call.attempt()
+    try:
+        with attempt.current():
+            result = await coroutine
+    except BaseException as error:
+        _end(call, attempt, owned, error)
+        raise
+    call.result(result)
+    _end(call, attempt, owned, None)
+    return result
+
+
+class _Items:
+    """What a generator yielded so far, as one bounded copy."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+        self._size = 0
+        self._truncated = False
+
+    def add(self, item: Any) -> None:
+        """Copy one item, unless there is enough already."""
+        with guard:
+            if len(self._values) >= _MAX_ITEMS or self._size >= RESULT_LIMITS.event:
+                self._truncated = True
+                return
+            copy = project(item, limits=RESULT_LIMITS)
+            self._values.append(copy.value)
+            self._size += copy.size
+            self._truncated = self._truncated or copy.truncated
+
+    def result(self) -> Projection:
+        """All items as one list."""
+        return Projection(self._values, max(1, self._size), self._truncated)
+
+
+def _run_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
+    steps = _steps(wrapped(*args, **kwargs), call, owned)
+    if owned:
+        # One that is never iterated runs no code of ours: the proposal is closed as such, without any evidence of execution.
+        weakref.finalize(steps, call.close)
+    return steps
+
+
+def _steps(generator: Generator[Any, Any, Any], call: CallScope, owned: bool) -> Generator[Any, Any, Any]:
+    """Drive a generator as `yield from` does, with our scope current only while it runs."""
+    attempt, items = call.attempt(), _Items()
+    step: Callable[[Any], Any] = generator.send
+    sent: Any = None
+    error: BaseException | None = None
+    try:
+        while True:
+            try:
+                with attempt.current():
+                    item = step(sent)
+            except StopIteration as stop:
+                return stop.value
+            items.add(item)
+            try:
+                sent, step = (yield item), generator.send
+            except GeneratorExit:
+                with attempt.current():
+                    generator.close()
+                raise
+            except BaseException as thrown:  # noqa: BLE001 -- goes into the generator, as `yield from` does
+                sent, step = thrown, generator.throw
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        _end_stream(call, attempt, owned, items, error)
+
+
+def _end_stream(call: CallScope, attempt: AttemptScope, owned: bool, items: _Items, error: BaseException | None) -> None:
+    """A stream that the agent stopped reading gave what it gave; only one that broke did not answer."""
+    if error is None or isinstance(error, GeneratorExit):
+        call.result(items.result())
+        error = None
+    _end(call, attempt, owned, error)
+
+
+def _run_async_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
+    steps = _async_steps(wrapped(*args, **kwargs), call, owned)
+    if owned:
+        weakref.finalize(steps, call.close)
+    return steps
+
+
+async def _async_steps(generator: AsyncGenerator[Any, Any], call: CallScope, owned: bool) -> AsyncGenerator[Any, Any]:
+    """As `_steps`, for async generators."""
+    attempt, items = call.attempt(), _Items()
+    step: Callable[[Any], Awaitable[Any]] = generator.asend
+    sent: Any = None
+    error: BaseException | None = None
+    try:
+        while True:
+            try:
+                with attempt.current():
+                    item = await step(sent)
+            except StopAsyncIteration:
+                return
+            items.add(item)
+            try:
+                sent, step = (yield item), generator.asend
+            except GeneratorExit:
+                with attempt.current():
+                    await generator.aclose()
+                raise
+            except BaseException as thrown:  # noqa: BLE001 -- goes into the generator, as `yield from` does
+                sent, step = thrown, generator.athrow
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        _end_stream(call, attempt, owned, items, error)

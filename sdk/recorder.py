@@ -1,0 +1,153 @@
+"""The recorder: what scopes ask for ids, times and definitions, and where they put their notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from opentelemetry.sdk.trace.export import SpanExporter
+from toolwitness.model.catalog import ToolDefinition
+from toolwitness.redaction import RedactionPolicy
+from toolwitness.sdk import context
+from toolwitness.sdk.assemble import Assembler
+from toolwitness.sdk.clock import Clock, Ids, RandomIds
+from toolwitness.sdk.guard import guard
+from toolwitness.sdk.scopes import AttemptScope, CallScope, DecisionScope, RunScope, Scope
+from toolwitness.sdk.state import Journal, OpenAttempt
+from toolwitness.sdk.worker import InlineSink, Sink, Worker
+
+
+class Recorder:
+    """Records one agent.
+
+    `exporter` is a standard span exporter, or a function that makes one (called again after a fork). An `inline` recorder
+    has no thread: notes are worked off at once, as importers and tests want it. `source` and `time_known` go on every span.
+    """
+
+    def __init__(
+        self,
+        *,
+        exporter: SpanExporter | Callable[[], SpanExporter],
+        clock: Clock,
+        key: bytes,
+        ids: Ids | None = None,
+        policy: RedactionPolicy | None = None,
+        source: str = "live",
+        time_known: bool = True,
+        inline: bool = False,
+        service: str = "agent",
+        queue_bytes: int = 32 * 1024 * 1024,
+        export_interval_s: float = 0.2,
+        journal: Journal | None = None,
+    ) -> None:
+        self.clock, self.ids = clock, ids or RandomIds()
+        self._registered: dict[tuple[str, str], ToolDefinition] = {}
+        self._journal = journal
+        make_assembler = partial(
+            Assembler,
+            key=key,
+            policy=policy or RedactionPolicy(),
+            source=source,
+            time_known=time_known,
+            service=service,
+            clock=clock,
+            registry=self._registered,
+        )
+        self._sink: Sink
+        if inline:
+            ready = exporter if isinstance(exporter, SpanExporter) else exporter()
+            self._sink = InlineSink(ready, make_assembler())
+        else:
+            make = (lambda: exporter) if isinstance(exporter, SpanExporter) else exporter
+            self._sink = Worker(make, make_assembler, queue_bytes=queue_bytes, interval_s=export_interval_s)
+        self.note = self._sink.put
+
+    def register(self, definition: ToolDefinition) -> None:
+        """Make a tool's definition known to calls that do not bring it along."""
+        self._registered[definition.server, definition.name] = definition
+
+    def definition(self, server: str, tool: str) -> ToolDefinition | None:
+        """The registered definition of a tool."""
+        return self._registered.get((server, tool))
+
+    def run(self, task: str | None = None, **facts: Any) -> RunScope:
+        """Begin a run; inside another run, a part of it unless it has an id of its own."""
+        outer = context.current.get()
+        if isinstance(outer, Scope) and outer.recorder is self:
+            return RunScope(
+                self, trace_id=outer.trace_id, outer=run_of(outer), parent_span_id=outer.span_id, task=task, **facts
+            )
+        return RunScope(self, trace_id=context.application_trace_id() or self.ids.trace_id(), task=task, **facts)
+
+    def current_run(self) -> RunScope:
+        """The run that we are in; outside of any, one that is inferred from the application's trace."""
+        scope = context.current.get()
+        if isinstance(scope, Scope) and scope.recorder is self:
+            return run_of(scope)
+        return RunScope(self, trace_id=context.application_trace_id() or self.ids.trace_id(), inferred=True)
+
+    def decision(self, model: str | None = None, **facts: Any) -> DecisionScope:
+        """Begin a model step in the current run."""
+        return DecisionScope(self.current_run(), model, **facts)
+
+    def call(self, tool: str, arguments: Any = None, **facts: Any) -> CallScope:
+        """Propose a call in the current decision, else in the run's latest; inside a tool, a call of its own."""
+        scope = context.current.get()
+        if isinstance(scope, CallScope | AttemptScope) and scope.recorder is self:
+            return CallScope(run_of(scope), tool, arguments, parent_span_id=scope.span_id, **facts)
+        run = self.current_run()
+        decision = scope if isinstance(scope, DecisionScope) else run.last_decision
+        return CallScope(run, tool, arguments, decision=decision, **facts)
+
+    def announce(self, attempt: AttemptScope) -> None:
+        """Before an attempt that may write runs: one line in the journal, and a span of its own."""
+        with guard:
+            call = attempt.call
+            opened = OpenAttempt(
+                call_id=call.id,
+                run_id=call.run.id,
+                trace_id=attempt.trace_id,
+                attempt_span_id=attempt.span_id,
+                start_span_id=self.ids.span_id(),
+                attempt_ordinal=attempt.ordinal,
+                server=call.server if call.definition is not None else "",
+                tool=call.tool if call.definition is not None else "(unregistered)",
+                started_ns=attempt.start_ns,
+            )
+            if self._journal is not None:
+                self._journal.started(opened)
+            self.note(64, Assembler.attempt_started, opened, call)
+
+    def concluded(self, attempt: AttemptScope) -> None:
+        """After an attempt: its end in the journal."""
+        if self._journal is not None:
+            self._journal.ended(attempt.span_id)
+
+    def adopt(self, orphan: OpenAttempt) -> None:
+        """Ship an attempt that a process which is gone left open."""
+        self.note(64, Assembler.attempt_started, orphan)
+
+    @property
+    def dropped(self) -> int:
+        """How many notes and spans were dropped because too many waited."""
+        return self._sink.dropped
+
+    def flush(self, timeout_s: float = 2.0) -> bool:
+        """Wait until everything so far is delivered; False where it was not."""
+        return self._sink.flush(timeout_s)
+
+    def close(self, timeout_s: float = 2.0) -> bool:
+        """Deliver what there is and stop; False where something was left undelivered."""
+        return self._sink.close(timeout_s)
+
+
+def run_of(scope: Scope) -> RunScope:
+    """The run that a scope belongs to."""
+    if isinstance(scope, RunScope):
+        return scope
+    if isinstance(scope, AttemptScope):
+        return scope.call.run
+    if isinstance(scope, DecisionScope | CallScope):
+        return scope.run
+    raise TypeError(f"{type(scope).__name__} is no scope of a run")

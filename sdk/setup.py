@@ -1,0 +1,106 @@
+"""The process's one active recorder: started by `instrument()`, stopped by `uninstrument()` or the end of the process."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import multiprocessing.util
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+
+from opentelemetry.sdk.trace.export import SpanExporter
+from toolwitness.model.catalog import ToolDefinition
+from toolwitness.sdk.guard import guard
+from toolwitness.sdk.recorder import Recorder
+from toolwitness.sdk.settings import Settings
+from toolwitness.sdk.state import Journal, digest_key
+from toolwitness.sdk.transport import loud_exporters, otlp_exporter, quiet_exporters
+
+logger = logging.getLogger("toolwitness")
+
+_declared: dict[tuple[str, str], ToolDefinition] = {}
+
+
+class _Active:
+    """What runs now; one object, so that a fork and the end of the process find it."""
+
+    recorder: Recorder | None = None
+    journal: Journal | None = None
+    exit_timeout_s: float = 2.0
+    hooked: bool = False
+
+
+def active() -> Recorder | None:
+    """The active recorder; None where nothing is recorded."""
+    return _Active.recorder
+
+
+def declare(definition: ToolDefinition) -> None:
+    """Make a decorated tool known, now and to recorders that start later."""
+    _declared[definition.server, definition.name] = definition
+    if _Active.recorder is not None:
+        _Active.recorder.register(definition)
+
+
+def start(settings: Settings, make_exporter: Callable[[], SpanExporter] | None = None) -> None:
+    """Record from now on, to the collector of the settings or to where `make_exporter` says.
+
+    Does nothing where the application switched OpenTelemetry off by `OTEL_SDK_DISABLED`. An earlier recorder is stopped.
+    """
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return
+    stop()
+    quiet_exporters()
+    _Active.journal = Journal(settings.state_dir)
+    _Active.exit_timeout_s = settings.exit_timeout_s
+    recorder = Recorder(
+        exporter=make_exporter or partial(otlp_exporter, settings),
+        clock=time.time_ns,
+        key=settings.digest_key.encode() if settings.digest_key else digest_key(settings.state_dir),
+        service=settings.service,
+        queue_bytes=settings.queue_bytes,
+        export_interval_s=settings.export_interval_s,
+        journal=_Active.journal,
+    )
+    for definition in _declared.values():
+        recorder.register(definition)
+    _Active.recorder = recorder
+    _hook()
+    _adopt_orphans(recorder, _Active.journal)
+
+
+def _adopt_orphans(recorder: Recorder, journal: Journal) -> None:
+    """Ship what processes that are gone left open, so that an unfinished write is known and not silently nothing."""
+    with guard:
+        for path, attempts in journal.orphans():
+            for attempt in attempts:
+                recorder.adopt(attempt)
+            if not attempts or recorder.flush(_Active.exit_timeout_s):
+                path.unlink(missing_ok=True)
+
+
+def _hook() -> None:
+    """Be called at the end of the process; children of `multiprocessing` never reach `atexit`."""
+    if not _Active.hooked:
+        _Active.hooked = True
+        atexit.register(stop)
+        multiprocessing.util.register_after_fork(_Active, lambda _: multiprocessing.util.Finalize(None, stop, exitpriority=10))
+
+
+def stop() -> None:
+    """Deliver what there is, within the exit timeout, and record no more."""
+    recorder, _Active.recorder = _Active.recorder, None
+    if recorder is not None:
+        with guard:
+            delivered = recorder.close(_Active.exit_timeout_s)
+            if delivered and _Active.journal is not None:
+                _Active.journal.close()
+        loud_exporters()
+
+
+def flush(timeout_s: float = 2.0) -> bool:
+    """Wait until everything so far is delivered; False where it was not, or where nothing is recorded."""
+    recorder = _Active.recorder
+    return recorder is not None and recorder.flush(timeout_s)

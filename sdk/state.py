@@ -1,0 +1,147 @@
+"""What outlives the process on this machine: the key of keyed digests and the journal of attempts that may write."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import threading
+import weakref
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+_KEY_BYTES = 32
+_LONGEST_BYTES = 1024 * 1024
+
+
+def digest_key(folder: Path) -> bytes:
+    """The machine's key of keyed digests, made once with mode 0600.
+
+    Where the folder cannot be written, the key lives only as long as the process; digests then compare within it alone.
+    """
+    path = folder / "digest.key"
+    try:
+        if path.exists():
+            return path.read_bytes()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Written whole under another name and linked into place, so that no other process reads half a key.
+        draft = folder / f"digest.key.{secrets.token_hex(8)}"
+        handle = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(_KEY_BYTES))
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+        return path.read_bytes()
+    except OSError:
+        return secrets.token_bytes(_KEY_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAttempt:
+    """What the journal keeps of an attempt that may write; no arguments."""
+
+    call_id: str
+    run_id: str
+    trace_id: str
+    attempt_span_id: str
+    start_span_id: str
+    attempt_ordinal: int
+    server: str
+    tool: str
+    started_ns: int
+
+
+class Journal:
+    """An append-only file of the attempts of one process; survives `kill -9`, not a power loss.
+
+    One `O_APPEND` write a line, before the tool runs. A failure is counted in `failures` and never blocks. The file is
+    emptied whenever it has grown past a megabyte and nothing in it is open.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "journal"
+        self._reset()
+        reset = weakref.WeakMethod(self._reset)  # the registration lasts as long as the process, the journal may not
+        os.register_at_fork(after_in_child=lambda: (again := reset()) and again())
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._handle: int | None = None
+        self._open = 0
+        self._written = 0
+        self.failures = 0
+
+    def _descriptor(self) -> int:
+        if self._handle is None:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._handle = os.open(self._path(), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        return self._handle
+
+    def _path(self) -> Path:
+        return self._folder / f"{os.getpid()}.jsonl"
+
+    def _write(self, line: str, opened: int) -> None:
+        try:
+            with self._lock:
+                self._open += opened
+                self._written += os.write(self._descriptor(), line.encode("utf-8", "backslashreplace"))
+                if self._open == 0 and self._written > _LONGEST_BYTES:
+                    os.ftruncate(self._descriptor(), 0)
+                    self._written = 0
+        except OSError:
+            self.failures += 1
+
+    def started(self, attempt: OpenAttempt) -> None:
+        """Note that an attempt is about to be dispatched."""
+        self._write(json.dumps(asdict(attempt), separators=(",", ":")) + "\n", 1)
+
+    def ended(self, attempt_span_id: str) -> None:
+        """Note that the attempt ended, however."""
+        self._write(f'{{"ended":"{attempt_span_id}"}}\n', -1)
+
+    def close(self) -> None:
+        """Remove this process's file; only to be called when every ended attempt was delivered."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._handle is not None:
+                os.close(self._handle)
+                self._handle = None
+                self._path().unlink()
+
+    def orphans(self) -> Iterator[tuple[Path, list[OpenAttempt]]]:
+        """The files of processes that are gone, each with the attempts that never ended in it."""
+        if not self._folder.is_dir():
+            return
+        for path in sorted(self._folder.glob("*.jsonl")):
+            if path.stem.isdigit() and not _alive(int(path.stem)):
+                yield path, _open_attempts(path)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _open_attempts(path: Path) -> list[OpenAttempt]:
+    """Attempts without an end; a last line that was cut by the crash is left out."""
+    found: dict[str, OpenAttempt] = {}
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        with contextlib.suppress(ValueError, TypeError):
+            entry = json.loads(line)
+            if "ended" in entry:
+                found.pop(entry["ended"], None)
+            else:
+                attempt = OpenAttempt(**entry)
+                found[attempt.attempt_span_id] = attempt
+    return list(found.values())

@@ -1,0 +1,256 @@
+"""The one background thread: takes notes off a bounded queue, lets the assembler make spans of them, and exports those.
+
+The SDK's own batch processor is not used: it blocks the end of a process for seconds against a dead collector and drops
+bursts. Here the exporter is called directly, a failed batch is kept and tried again, the end waits a bounded time, and not at
+all where the last export failed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from toolwitness.sdk.assemble import Assembler
+from toolwitness.sdk.guard import guard
+from toolwitness.sdk.transport import our_export
+
+logger = logging.getLogger("toolwitness")
+
+_BATCH = 512
+_PENDING = 20_000
+_NOTES_A_TURN = 64
+_LONGEST_PAUSE_S = 30.0
+
+
+class Sink(Protocol):
+    """Where scopes put their notes."""
+
+    @property
+    def dropped(self) -> int:
+        """How many notes and spans were dropped because too many waited."""
+
+    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:
+        """Take a note of about `size` bytes: a method of `Assembler` and what to call it with."""
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until everything so far is exported; False where that did not happen."""
+
+    def close(self, timeout_s: float) -> bool:
+        """Flush and stop; False where something was left undelivered."""
+
+
+class Outbox:
+    """Spans that wait for their export, oldest first; a failed batch stays and is tried again."""
+
+    def __init__(self, exporter: SpanExporter, assembler: Assembler) -> None:
+        self._exporter, self._assembler = exporter, assembler
+        self._pending: deque[ReadableSpan] = deque()
+        self.failed = 0
+        self.dropped = 0
+        self._warned = False
+
+    def collect(self) -> None:
+        """Take over what the assembler made."""
+        self._pending.extend(self._assembler.out)
+        self._assembler.out.clear()
+        excess = len(self._pending) - _PENDING
+        if excess > 0:
+            for _ in range(excess):
+                self._pending.popleft()
+            self.dropped += excess
+            self._assembler.forget_announcements()
+
+    def __len__(self) -> int:
+        """How many spans wait."""
+        return len(self._pending)
+
+    def send(self) -> bool:
+        """Export everything in batches; stops at the first that fails."""
+        while self._pending:
+            batch = [self._pending[i] for i in range(min(_BATCH, len(self._pending)))]
+            if not self._export(batch):
+                self.failed += 1
+                self._warn()
+                return False
+            for _ in batch:
+                self._pending.popleft()
+            self.failed = 0
+        return True
+
+    def _export(self, batch: list[ReadableSpan]) -> bool:
+        result = SpanExportResult.FAILURE
+        with guard, our_export():
+            result = self._exporter.export(batch)
+        return result is SpanExportResult.SUCCESS
+
+    def _warn(self) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "toolwitness cannot deliver its spans; the agent is not affected, and delivery is tried again. "
+                "Start a collector with `toolwitness up`, or set TOOLWITNESS_ENDPOINT to where one runs."
+            )
+
+    def shutdown(self) -> None:
+        """Close the exporter."""
+        with guard, our_export():
+            self._exporter.shutdown()
+
+
+class Worker:
+    """A `Sink` with a thread of its own, started by the first note and again after a fork."""
+
+    def __init__(
+        self,
+        make_exporter: Callable[[], SpanExporter],
+        make_assembler: Callable[[], Assembler],
+        *,
+        queue_bytes: int,
+        interval_s: float,
+    ) -> None:
+        self._make_exporter, self._make_assembler = make_exporter, make_assembler
+        self._limit, self._interval = queue_bytes, interval_s
+        self._notes_dropped = 0
+        self._reset()
+        reset = weakref.WeakMethod(self._reset)  # the registration lasts as long as the process, the worker may not
+        os.register_at_fork(after_in_child=lambda: (again := reset()) and again())
+
+    def _reset(self) -> None:
+        """Begin anew; after a fork the parent's thread, locks and sockets are not ours."""
+        self._notes: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._idle = threading.Event()
+        self._hurry = False
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self._outbox: Outbox | None = None
+
+    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:
+        """Take a note; the only thing that the agent's thread waits for is a lock held for an addition."""
+        with self._lock:
+            if self._bytes + size > self._limit or self._stopping:
+                self._notes_dropped += 1
+                return
+            self._bytes += size
+            self._idle.clear()
+            if self._thread is None:
+                self._start()
+        self._notes.append((size, method, arguments))
+        if not self._wake.is_set():
+            self._wake.set()
+
+    @property
+    def dropped(self) -> int:
+        """How many notes and spans were dropped because too many waited."""
+        return self._notes_dropped + (0 if self._outbox is None else self._outbox.dropped)
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="toolwitness", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        assembler = self._make_assembler()
+        outbox = self._outbox = Outbox(self._make_exporter(), assembler)
+        pause = self._interval
+        while True:
+            self._wake.wait(pause if outbox else None)
+            self._wake.clear()
+            self._drain(assembler)
+            outbox.collect()
+            if outbox and not self._hurry and not self._stopping:
+                # Spans gather for one interval, longer after failures; a flush cuts that short.
+                time.sleep(0)
+                self._wait_for_more(pause)
+                self._drain(assembler)
+                outbox.collect()
+            outbox.send()
+            pause = min(self._interval * 2**outbox.failed, _LONGEST_PAUSE_S)
+            self._settle(outbox)
+            if self._stopping and not self._notes:
+                outbox.shutdown()
+                return
+
+    def _wait_for_more(self, pause: float) -> None:
+        end = time.monotonic() + pause
+        while not (self._hurry or self._stopping) and (left := end - time.monotonic()) > 0:
+            self._wake.wait(left)
+            self._wake.clear()
+
+    def _settle(self, outbox: Outbox) -> None:
+        with self._lock:
+            if not self._notes and (not outbox or outbox.failed):
+                self._hurry = False
+                self._idle.set()
+
+    def _drain(self, assembler: Assembler) -> None:
+        """Work through the notes, letting the agent's threads run in between."""
+        done = 0
+        while self._notes:
+            size, method, arguments = self._notes.popleft()
+            with guard:
+                method(assembler, *arguments)
+            with self._lock:
+                self._bytes -= size
+            done += 1
+            if done % _NOTES_A_TURN == 0:
+                time.sleep(0)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until everything so far is exported; False where that did not happen in time or an export failed."""
+        with self._lock:
+            if self._thread is None:
+                return True
+            self._hurry = True
+            self._idle.clear()
+        self._wake.set()
+        done = self._idle.wait(timeout_s)
+        outbox = self._outbox
+        return done and outbox is not None and not outbox
+
+    def close(self, timeout_s: float) -> bool:
+        """Flush and stop; does not wait for a collector that did not take the last batch."""
+        thread, outbox = self._thread, self._outbox
+        self._stopping = True
+        if thread is None:
+            return True
+        self._wake.set()
+        thread.join(0.1 if outbox is not None and outbox.failed else timeout_s)
+        return not thread.is_alive() and self._outbox is not None and not self._outbox
+
+
+class InlineSink:
+    """A `Sink` without a thread, for importers and tests: notes are worked off at once, spans exported in batches."""
+
+    def __init__(self, exporter: SpanExporter, assembler: Assembler) -> None:
+        self._assembler = assembler
+        self._outbox = Outbox(exporter, assembler)
+
+    @property
+    def dropped(self) -> int:
+        """How many spans were dropped because too many waited."""
+        return self._outbox.dropped
+
+    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:  # noqa: ARG002 -- a Sink's signature
+        """Work the note off."""
+        method(self._assembler, *arguments)
+        if len(self._assembler.out) >= _BATCH:
+            self.flush(0)
+
+    def flush(self, timeout_s: float) -> bool:  # noqa: ARG002 -- a Sink's signature
+        """Export what there is."""
+        self._outbox.collect()
+        return self._outbox.send()
+
+    def close(self, timeout_s: float) -> bool:
+        """Export what there is; the exporter belongs to the caller."""
+        return self.flush(timeout_s)

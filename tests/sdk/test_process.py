@@ -1,0 +1,248 @@
+"""Whole processes: how they end with every kind of collector, forks, and what a crash leaves behind."""
+
+import http.server
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+EXIT_LIMIT_S = 3.5  # two seconds of ours, and what starting and ending Python takes on a busy machine
+
+
+class Collector(http.server.ThreadingHTTPServer):
+    """A loopback collector that answers as it is told and keeps what it got."""
+
+    daemon_threads = True
+
+    def __init__(self, status=200, delay=0.0):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.status, self.release = status, threading.Event()
+        self.delay = delay
+        self.headers_seen, self.spans = [], []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        """Its base URL."""
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def names(self):
+        """Names of the spans it got."""
+        return [span.name for span in self.spans]
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.headers_seen.append(dict(self.headers))
+        if self.server.delay:
+            self.server.release.wait(self.server.delay)
+        if self.server.status == 200:
+            request = ExportTraceServiceRequest.FromString(body)
+            self.server.spans += [s for r in request.resource_spans for scope in r.scope_spans for s in scope.spans]
+        self.send_response(self.server.status)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Stay quiet."""
+
+
+@pytest.fixture(name="collector")
+def _collector():
+    servers = []
+
+    def make(**how):
+        servers.append(Collector(**how))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.release.set()
+        server.shutdown()
+        server.server_close()
+
+
+def run_agent(code, *, tmp_path, **environment):
+    """Run an agent script; its output, errors and seconds."""
+    script = "import toolwitness\n" + textwrap.dedent(code)
+    environ = {**os.environ, "TOOLWITNESS_STATE_DIR": str(tmp_path / "state"), **environment}
+    environ.pop("PYTEST_CURRENT_TEST", None)
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=environ, cwd=tmp_path, check=False
+    )
+    return done, time.monotonic() - start
+
+
+AGENT = """
+    import sys, time
+    toolwitness.instrument()
+    @toolwitness.tool(side_effect="write")
+    def pay(amount): return {"ok": True}
+    with toolwitness.run(task="t") as run, toolwitness.decision() as step:
+        print(pay(5))
+    begin = time.monotonic()
+    sys.exit(7)
+"""
+
+
+def test_a_healthy_collector_gets_everything(tmp_path, collector):
+    """A script that ends at once delivers all its spans."""
+    server = collector()
+    done, _ = run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+
+    assert (done.returncode, done.stdout, done.stderr) == (7, "{'ok': True}\n", "")
+    assert sorted(n.split()[0] for n in server.names()) == ["attempt", "attempt_start", "chat", "execute_tool", "invoke_agent"]
+
+
+@pytest.mark.parametrize("how", [{"status": 500}, {"status": 503}, {"delay": 30.0}], ids=["500", "503", "slow"])
+def test_a_sick_collector_neither_changes_nor_holds_up_the_agent(tmp_path, collector, how):
+    """Output and exit code are the bare agent's, and the end comes within two seconds."""
+    done, seconds = run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=collector(**how).url)
+
+    assert (done.returncode, done.stdout) == (7, "{'ok': True}\n")
+    assert len(done.stderr.splitlines()) <= 1
+    assert seconds < EXIT_LIMIT_S
+
+
+def test_a_dead_collector_is_one_warning(tmp_path):
+    """Nobody listens: one line on stderr says so, and nothing else changes."""
+    done, seconds = run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT="http://127.0.0.1:9")
+
+    assert (done.returncode, done.stdout) == (7, "{'ok': True}\n")
+    assert len(done.stderr.splitlines()) == 1
+    assert "toolwitness up" in done.stderr
+    assert seconds < EXIT_LIMIT_S
+
+
+def test_the_application_s_vendor_keys_stay_with_the_vendor(tmp_path, collector):
+    """Headers meant for another collector are not sent to ours, and our own are."""
+    server = collector()
+    run_agent(
+        AGENT,
+        tmp_path=tmp_path,
+        TOOLWITNESS_ENDPOINT=server.url,
+        TOOLWITNESS_HEADERS="x-team=desk",
+        OTEL_EXPORTER_OTLP_HEADERS="api-key=vendor",
+        OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
+    )
+    seen = {key.lower(): value for headers in server.headers_seen for key, value in headers.items()}
+
+    assert seen["x-team"] == "desk"
+    assert "api-key" not in seen
+
+
+def test_opentelemetry_s_off_switch_is_honoured(tmp_path, collector):
+    """With OTEL_SDK_DISABLED nothing is recorded."""
+    server = collector()
+    done, _ = run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url, OTEL_SDK_DISABLED="true")
+
+    assert (done.stdout, server.spans) == ("{'ok': True}\n", [])
+
+
+def test_forked_children_deliver(tmp_path, collector):
+    """Children of `os.fork` and of `multiprocessing` send their spans, and the parent its own."""
+    server = collector()
+    done, _ = run_agent(
+        """
+        import multiprocessing, os
+        toolwitness.instrument()
+        @toolwitness.tool(side_effect="read")
+        def parent(): return 1
+        @toolwitness.tool(side_effect="read")
+        def forked(): return 2
+        @toolwitness.tool(side_effect="read")
+        def spawned(): return 3
+        if __name__ == "__main__":
+            parent()
+            assert toolwitness.flush(10)
+            pid = os.fork()
+            if pid == 0:
+                forked()
+                assert toolwitness.flush(10)
+                os._exit(0)
+            os.waitpid(pid, 0)
+            child = multiprocessing.get_context("fork").Process(target=spawned)
+            child.start()
+            child.join()
+            assert child.exitcode == 0
+        """,
+        tmp_path=tmp_path,
+        TOOLWITNESS_ENDPOINT=server.url,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(n for n in server.names() if n.startswith("execute")) == [
+        "execute_tool forked",
+        "execute_tool parent",
+        "execute_tool spawned",
+    ]
+
+
+def test_a_killed_process_leaves_its_open_write_to_the_next(tmp_path, collector):
+    """An attempt that was running at kill -9 is shipped by a later process, as begun and not ended."""
+    server = collector()
+    killed, _ = run_agent(
+        """
+        import os, signal
+        toolwitness.instrument(endpoint="http://127.0.0.1:9")
+        @toolwitness.tool(side_effect="write")
+        def pay(amount): os.kill(os.getpid(), signal.SIGKILL)
+        pay(5)
+        """,
+        tmp_path=tmp_path,
+    )
+    done, _ = run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+
+    assert (killed.returncode, done.returncode) == (-9, 0)
+    assert server.names() == ["attempt_start 1"]
+    (attributes,) = [{a.key: a.value.string_value for a in span.attributes} for span in server.spans]
+    assert attributes["gen_ai.tool.name"] == "pay"
+    assert list((tmp_path / "state" / "journal").glob("*.jsonl")) == []
+
+
+def test_a_clean_end_leaves_no_journal(tmp_path, collector):
+    """After everything was delivered nothing is left to adopt."""
+    run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
+
+    assert list((tmp_path / "state" / "journal").glob("*")) == []
+
+
+def test_the_application_s_own_traces_stay_as_they_were(tmp_path, collector):
+    """With a provider of its own, the application's spans keep parents, sampling and exporter; ours share the trace id."""
+    server = collector()
+    code = """
+        import json
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+        memory = InMemorySpanExporter()
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(memory))
+        trace.set_tracer_provider(provider)
+        tracer = trace.get_tracer("app")
+        {instrument}
+        @toolwitness.tool(side_effect="read")
+        def look():
+            with tracer.start_as_current_span("inner"): pass
+        with tracer.start_as_current_span("outer"):
+            look()
+        names = {{s.context.span_id: s.name for s in memory.get_finished_spans()}}
+        spans = memory.get_finished_spans()
+        print(json.dumps([(s.name, s.parent and names[s.parent.span_id], len(s.attributes)) for s in spans]))
+    """
+    with_us, _ = run_agent(
+        code.format(instrument="toolwitness.instrument()"), tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url
+    )
+    bare, _ = run_agent(code.format(instrument=""), tmp_path=tmp_path)
+
+    assert json.loads(bare.stdout) == json.loads(with_us.stdout) == [["inner", "outer", 0], ["outer", None, 0]]
+    assert "execute_tool look" in server.names()
