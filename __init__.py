@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
+
     from toolwitness.model.catalog import ToolDefinition
     from toolwitness.sdk.decorator import tool
     from toolwitness.sdk.scopes import CallScope, DecisionScope, RunScope

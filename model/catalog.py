@@ -66,7 +66,8 @@ def read_definition(given: Mapping[str, Any], *, server: str = "") -> ToolDefini
     inner = given.get("function", given)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         raise ValueError(f"a tool object needs a string 'name'; seen keys: {sorted(map(str, given))}")
-    annotations = inner.get("annotations")
+    given_hints = inner.get("annotations")
+    annotations = given_hints if isinstance(given_hints, Mapping) else None
     schema = next((inner[key] for key in ("parameters", "input_schema", "inputSchema") if inner.get(key) is not None), None)
     output = next((inner[key] for key in ("output_schema", "outputSchema") if inner.get(key) is not None), None)
     return ToolDefinition(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
+
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.digest import canonical_json, keyed_digest
 from toolwitness.model.enums import DecisionFinish, Exposure, Known, ObservationStatus, PrivacyClass
@@ -311,7 +312,7 @@ class Assembler:
         """Emit the announcement of an attempt that may write; `call` is None where a process that is gone left it open."""
         definition = None if call is None or call.noted is None else call.noted.definition
         if definition is not None:
-            opened = replace(opened, server=definition.server, tool=definition.name)
+            opened = opened._replace(server=definition.server, tool=definition.name)
         record = AttemptStart(
             run_id=opened.run_id,
             call_id=opened.call_id,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
+import random
+import weakref
 from collections.abc import Callable
 from typing import Protocol
 
@@ -22,15 +24,23 @@ class Ids(Protocol):
 
 
 class RandomIds:
-    """Ids from the operating system's randomness; safe after a fork."""
+    """Random ids from a generator of their own, seeded by the operating system, anew after a fork.
+
+    The application's `random` is left alone, seeded or not.
+    """
+
+    def __init__(self) -> None:
+        self._random = random.Random()  # noqa: S311 -- ids need to be apart, not secret
+        reseed = weakref.WeakMethod(self._random.seed)
+        os.register_at_fork(after_in_child=lambda: (again := reseed()) and again())
 
     def trace_id(self) -> str:
         """32 hex digits."""
-        return secrets.token_hex(16)
+        return f"{self._random.getrandbits(128) or 1:032x}"
 
     def span_id(self) -> str:
         """16 hex digits."""
-        return secrets.token_hex(8)
+        return f"{self._random.getrandbits(64) or 1:016x}"
 
 
 class SeededIds:

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from typing import Any, SupportsIndex
 
 import wrapt
+
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import Known, PrivacyClass, SideEffect
 from toolwitness.redaction import Projection, project
@@ -158,12 +159,14 @@ def _end(call: CallScope, attempt: AttemptScope, owned: bool, error: BaseExcepti
 
 def _run_plain(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
     attempt = call.attempt()
+    attempt.enter()
     try:
-        with attempt.current():
-            result = wrapped(*args, **kwargs)
+        result = wrapped(*args, **kwargs)
     except BaseException as error:
+        attempt.leave()
         _end(call, attempt, owned, error)
         raise
+    attempt.leave()
     call.result(result)
     _end(call, attempt, owned, None)
     return result
@@ -177,12 +180,14 @@ def _run_coroutine(
 
 async def _await(coroutine: Awaitable[Any], call: CallScope, owned: bool) -> Any:
     attempt = call.attempt()
+    attempt.enter()
     try:
-        with attempt.current():
-            result = await coroutine
+        result = await coroutine
     except BaseException as error:
+        attempt.leave()
         _end(call, attempt, owned, error)
         raise
+    attempt.leave()
     call.result(result)
     _end(call, attempt, owned, None)
     return result
@@ -228,17 +233,22 @@ def _steps(generator: Generator[Any, Any, Any], call: CallScope, owned: bool) ->
     error: BaseException | None = None
     try:
         while True:
+            attempt.enter()
             try:
-                with attempt.current():
-                    item = step(sent)
+                item = step(sent)
             except StopIteration as stop:
                 return stop.value
+            finally:
+                attempt.leave()
             items.add(item)
             try:
                 sent, step = (yield item), generator.send
             except GeneratorExit:
-                with attempt.current():
+                attempt.enter()
+                try:
                     generator.close()
+                finally:
+                    attempt.leave()
                 raise
             except BaseException as thrown:  # noqa: BLE001 -- goes into the generator, as `yield from` does
                 sent, step = thrown, generator.throw
@@ -272,17 +282,22 @@ async def _async_steps(generator: AsyncGenerator[Any, Any], call: CallScope, own
     error: BaseException | None = None
     try:
         while True:
+            attempt.enter()
             try:
-                with attempt.current():
-                    item = await step(sent)
+                item = await step(sent)
             except StopAsyncIteration:
                 return
+            finally:
+                attempt.leave()
             items.add(item)
             try:
                 sent, step = (yield item), generator.asend
             except GeneratorExit:
-                with attempt.current():
+                attempt.enter()
+                try:
                     await generator.aclose()
+                finally:
+                    attempt.leave()
                 raise
             except BaseException as thrown:  # noqa: BLE001 -- goes into the generator, as `yield from` does
                 sent, step = thrown, generator.athrow

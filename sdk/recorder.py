@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from opentelemetry.sdk.trace.export import SpanExporter
+
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.redaction import RedactionPolicy
 from toolwitness.sdk import context

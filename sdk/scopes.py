@@ -7,8 +7,7 @@ the agent's values beyond the bounded projection, and nothing raises: every publ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from contextvars import Token
 from itertools import count
 from types import TracebackType
@@ -38,6 +37,7 @@ from toolwitness.sdk.guard import guard
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
+
     from toolwitness.sdk.recorder import Recorder
 
 _NO_SIZE = 64
@@ -460,16 +460,15 @@ class AttemptScope(Scope):
         self._otel = None
         super()._leave()
 
-    @contextmanager
-    def current(self) -> Iterator[None]:
-        """Make this the current scope for one step of a generator, without ending it."""
+    def enter(self) -> None:
+        """Make this the current scope for one step of a generator, without beginning or ending it."""
         with guard:
             self._enter()
-        try:
-            yield
-        finally:
-            with guard:
-                self._leave()
+
+    def leave(self) -> None:
+        """Undo `enter`."""
+        with guard:
+            self._leave()
 
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None and self._status is None:
@@ -527,7 +526,7 @@ class NoScope:
         """Do nothing."""
 
     decision = call = attempt = _again
-    message = messages = finish = answer = gate = result = discovered = fail = sent = end = close = _ignore
+    message = messages = finish = answer = gate = result = discovered = fail = sent = end = close = enter = leave = _ignore
 
 
 NO_SCOPE = NoScope()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from toolwitness.model.exceptions import SettingsError
 
 

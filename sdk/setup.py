@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from opentelemetry.sdk.trace.export import SpanExporter
+
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.sdk.guard import guard
 from toolwitness.sdk.recorder import Recorder

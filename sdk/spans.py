@@ -8,6 +8,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+
 from toolwitness.model import names
 from toolwitness.model.codec import encode, span_name
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, RecordKind

@@ -9,8 +9,8 @@ import secrets
 import threading
 import weakref
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _KEY_BYTES = 32
 _LONGEST_BYTES = 1024 * 1024
@@ -39,9 +39,8 @@ def digest_key(folder: Path) -> bytes:
         return secrets.token_bytes(_KEY_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAttempt:
-    """What the journal keeps of an attempt that may write; no arguments."""
+class OpenAttempt(NamedTuple):
+    """What the journal keeps of an attempt that may write; no arguments. A line of the journal is its JSON array."""
 
     call_id: str
     run_id: str
@@ -75,6 +74,7 @@ class Journal:
         self.failures = 0
 
     def _descriptor(self) -> int:
+        """The open file of this process."""
         if self._handle is None:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._handle = os.open(self._path(), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
@@ -96,11 +96,11 @@ class Journal:
 
     def started(self, attempt: OpenAttempt) -> None:
         """Note that an attempt is about to be dispatched."""
-        self._write(json.dumps(asdict(attempt), separators=(",", ":")) + "\n", 1)
+        self._write(json.dumps(attempt) + "\n", 1)
 
     def ended(self, attempt_span_id: str) -> None:
         """Note that the attempt ended, however."""
-        self._write(f'{{"ended":"{attempt_span_id}"}}\n', -1)
+        self._write(f'"{attempt_span_id}"\n', -1)
 
     def close(self) -> None:
         """Remove this process's file; only to be called when every ended attempt was delivered."""
@@ -139,9 +139,9 @@ def _open_attempts(path: Path) -> list[OpenAttempt]:
     for line in lines:
         with contextlib.suppress(ValueError, TypeError):
             entry = json.loads(line)
-            if "ended" in entry:
-                found.pop(entry["ended"], None)
-            else:
-                attempt = OpenAttempt(**entry)
+            if isinstance(entry, str):
+                found.pop(entry, None)
+            elif isinstance(entry, list):
+                attempt = OpenAttempt(*entry)
                 found[attempt.attempt_span_id] = attempt
     return list(found.values())

@@ -15,6 +15,7 @@ from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace.export import SpanExporter
+
 from toolwitness.sdk.settings import Settings
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
 from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.guard import guard
 from toolwitness.sdk.transport import our_export
@@ -48,14 +49,17 @@ class Sink(Protocol):
 
 
 class Outbox:
-    """Spans that wait for their export, oldest first; a failed batch stays and is tried again."""
+    """Spans that wait for their export, oldest first; a failed batch stays and is tried again.
 
-    def __init__(self, exporter: SpanExporter, assembler: Assembler) -> None:
-        self._exporter, self._assembler = exporter, assembler
+    What the exporter raises is raised.
+    """
+
+    def __init__(self, make_exporter: Callable[[], SpanExporter], assembler: Assembler) -> None:
+        self._make_exporter, self._assembler = make_exporter, assembler
+        self._exporter: SpanExporter | None = None
         self._pending: deque[ReadableSpan] = deque()
         self.failed = 0
         self.dropped = 0
-        self._warned = False
 
     def collect(self) -> None:
         """Take over what the assembler made."""
@@ -78,7 +82,6 @@ class Outbox:
             batch = [self._pending[i] for i in range(min(_BATCH, len(self._pending)))]
             if not self._export(batch):
                 self.failed += 1
-                self._warn()
                 return False
             for _ in batch:
                 self._pending.popleft()
@@ -86,23 +89,34 @@ class Outbox:
         return True
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
-        result = SpanExportResult.FAILURE
-        with guard, our_export():
-            result = self._exporter.export(batch)
-        return result is SpanExportResult.SUCCESS
+        with our_export():
+            # Made when there is something to export: where that fails (a file that is held), the next batch tries again.
+            self._exporter = self._exporter or self._make_exporter()
+            return self._exporter.export(batch) is SpanExportResult.SUCCESS
 
-    def _warn(self) -> None:
+    def shutdown(self) -> None:
+        """Close the exporter."""
+        with guard, our_export():
+            if self._exporter is not None:
+                self._exporter.shutdown()
+
+
+class AgentOutbox(Outbox):
+    """The outbox beside an agent: what the exporter raises is a failed export, told once."""
+
+    _warned = False
+
+    def _export(self, batch: list[ReadableSpan]) -> bool:
+        with guard:
+            if super()._export(batch):
+                return True
         if not self._warned:
             self._warned = True
             logger.warning(
                 "toolwitness cannot deliver its spans; the agent is not affected, and delivery is tried again. "
                 "Start a collector with `toolwitness up`, or set TOOLWITNESS_ENDPOINT to where one runs."
             )
-
-    def shutdown(self) -> None:
-        """Close the exporter."""
-        with guard, our_export():
-            self._exporter.shutdown()
+        return False
 
 
 class Worker:
@@ -133,7 +147,7 @@ class Worker:
         self._hurry = False
         self._stopping = False
         self._thread: threading.Thread | None = None
-        self._outbox: Outbox | None = None
+        self._outbox: AgentOutbox | None = None
 
     def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:
         """Take a note; the only thing that the agent's thread waits for is a lock held for an addition."""
@@ -160,7 +174,7 @@ class Worker:
 
     def _run(self) -> None:
         assembler = self._make_assembler()
-        outbox = self._outbox = Outbox(self._make_exporter(), assembler)
+        outbox = self._outbox = AgentOutbox(self._make_exporter, assembler)
         pause = self._interval
         while True:
             self._wake.wait(pause if outbox else None)
@@ -233,7 +247,7 @@ class InlineSink:
 
     def __init__(self, exporter: SpanExporter, assembler: Assembler) -> None:
         self._assembler = assembler
-        self._outbox = Outbox(exporter, assembler)
+        self._outbox = Outbox(lambda: exporter, assembler)
 
     @property
     def dropped(self) -> int:

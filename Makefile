@@ -1,0 +1,89 @@
+# Two commands matter: `make demo` and `make test`. They need Python 3.11 or newer, make and git; everything else is put
+# into .venv. Every target can be run again and again: what is done already is not done twice.
+
+PORT ?= 4318
+DB ?= var/demo.duckdb
+DEMO_DATA ?=
+# Tried in this order; `make demo PYTHON=/path/to/python3` overrides.
+PYTHON ?=
+CANDIDATES := $(PYTHON) $(if $(PYTHON),,python3 python3.14 python3.13 python3.12 python3.11 python)
+
+VENV := .venv
+BIN := $(VENV)/bin
+# An environment is ready for one content of these files at one place: it holds absolute paths, so a copied tree needs its own.
+FINDS_US := import importlib.util, sys; sys.exit(importlib.util.find_spec('toolwitness') is None)
+READY = $(shell cat pyproject.toml constraints.txt | cksum) $(CURDIR)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+, := ,
+# say TEXT: one line a step.      quietly COMMAND: its output is shown only where it fails.
+say = printf '%s\n' "toolwitness: $(1)"
+quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
+
+.PHONY: help venv types check test test-all demo demo-stop clean
+.NOTPARALLEL:
+
+help:
+	@printf '%s\n' \
+	  'make demo       install, make and load demo data, start toolwitness and print its URL (PORT=4318, DEMO_DATA="file ...")' \
+	  'make demo-stop  stop what make demo started' \
+	  'make test       lint, types, import contracts and tests' \
+	  'make test-all   the same, with the long tests' \
+	  'make check      the same, without the tests' \
+	  'make clean      stop the demo; remove its data, the environment and all caches'
+
+venv:
+	@if [ "$$(cat $(VENV)/.ready 2>/dev/null)" = "$(READY)" ] && $(BIN)/python -c "$(FINDS_US)" 2>/dev/null; then exit 0; fi; \
+	if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	  python=; \
+	  for candidate in $(CANDIDATES); do \
+	    if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then python=$$candidate; break; fi; \
+	  done; \
+	  if [ -z "$$python" ]; then \
+	    $(call say,no Python 3.11 or newer found (tried: $(strip $(CANDIDATES))).) >&2; \
+	    $(call say,install one$(,) or name it: make PYTHON=/path/to/python3) >&2; exit 1; \
+	  fi; \
+	  $(call say,making $(VENV) with $$($$python --version 2>&1)); \
+	  rm -rf $(VENV); \
+	  $$python -m venv $(VENV) || { \
+	    $(call say,$$python cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv) >&2; exit 1; }; \
+	fi; \
+	$(call say,installing into $(VENV) (a minute or two$(,) once)); \
+	rm -f $(VENV)/.ready; \
+	$(call quietly,$(BIN)/python -m pip install --quiet --only-binary=:all: --no-compile --constraint constraints.txt --editable '.[dev]'); \
+	printf '%s' "$(READY)" > $(VENV)/.ready
+
+# Type checkers find the package `toolwitness`, which is this folder, by this link.
+types:
+	@mkdir -p .types && ln -sfn .. .types/toolwitness
+
+check: venv types
+	@$(call say,ruff check); $(call quietly,$(BIN)/ruff check .)
+	@$(call say,ruff format --check); $(call quietly,$(BIN)/ruff format --check .)
+	@$(call say,mypy); $(call quietly,$(BIN)/mypy)
+	@$(call say,import contracts); $(call quietly,$(BIN)/lint-imports)
+
+test: check
+	@$(call say,pytest (long tests are left out; make test-all runs them)); $(BIN)/python -m pytest -q -m 'not long'
+
+test-all: check
+	@$(call say,pytest with the long tests); $(BIN)/python -m pytest -q
+
+demo: venv
+	@$(call say,making and loading demo data (half a minute)); $(BIN)/python examples/demo_agent/run.py --db $(DB)
+ifneq ($(strip $(DEMO_DATA)),)
+	@$(call say,importing $(DEMO_DATA)); $(BIN)/toolwitness import $(DEMO_DATA) --db $(DB)
+endif
+	@$(call say,starting); $(BIN)/toolwitness up --detach --db $(DB) --port $(PORT) || { \
+	  $(call say,the data is in $(DB); to use another port: make demo PORT=4320) >&2; exit 1; }
+	@$(call say,to stop it: make demo-stop)
+
+demo-stop: venv
+	@$(BIN)/toolwitness down --db $(DB)
+
+clean:
+	@if [ -x $(BIN)/toolwitness ] && [ -e $(DB).owner.json ]; then $(BIN)/toolwitness down --db $(DB); fi
+	@$(call say,removing $(VENV)$(,) var$(,) build$(,) dist and caches)
+	@rm -rf $(VENV) .types var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

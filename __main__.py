@@ -1,0 +1,259 @@
+"""The command line: `toolwitness up | down | import | runs | replay | tools`.
+
+Parts are imported inside the commands, so that `--help` is quick and a bare install can say which extra is missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
+
+app = typer.Typer(
+    help="Knows what AI agents' tool calls really did.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_START_TIMEOUT_S = 60.0
+_STOP_TIMEOUT_S = 30.0
+_POLL_S = 0.1
+_LOG_LINES_SHOWN = 12
+
+Db = Annotated[Path, typer.Option(help="The database file.", dir_okay=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+class By(StrEnum):
+    """What figures can be split by."""
+
+    WEEK = "week"
+
+
+def _part(name: str) -> Any:
+    """A module of the product, imported when a command needs it.
+
+    Raises MissingExtraError where the extra that it needs is not installed.
+    """
+    try:
+        return importlib.import_module(f"toolwitness.{name}")
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("toolwitness"):
+            raise
+        raise MissingExtraError(
+            f"this command needs {missing.name}, which is not installed: pip install 'toolwitness[collector]'"
+        ) from missing
+
+
+def _say(text: str) -> None:
+    """Tell a person something, on standard error, which leaves standard output to the answer."""
+    typer.echo(text, err=True)
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def _show(view: object) -> None:
+    _part("replay.tables").console().print(view)
+
+
+@app.command()
+def up(
+    db: Db = Path("toolwitness.duckdb"),
+    host: Annotated[str, typer.Option(help="Where to listen; the default is this machine alone.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free port.", min=0, max=65535)] = 4318,
+    detach: Annotated[bool, typer.Option("--detach", help="Go on in the background, with a log beside the file.")] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further name for this machine that requests may come in under.")
+    ] = None,
+) -> None:
+    """Receive from agents and show the pages, until Ctrl-C."""
+    remote = _part("replay.load").running(db)
+    if remote is not None:
+        typer.echo(f"toolwitness already serves {db} at {remote.url}")
+        return
+    hosts = [host, *(allow_host or ())]
+    if detach:
+        typer.echo(f"toolwitness serves {db} at {_start_in_background(db, host, port, hosts)}")
+        return
+    _serve(db, host, port, hosts)
+
+
+def _serve(db: Path, host: str, port: int, hosts: list[str]) -> None:
+    serving = _part("collector.receive.serve")
+    collector = serving.Collector(db, hosts=hosts)
+    build_app = _app_builder()
+    serving.serve(
+        build_app(collector),
+        collector,
+        host=host,
+        port=port,
+        ready=lambda url: typer.echo(f"toolwitness serves {db} at {url}"),
+    )
+
+
+def _app_builder() -> Callable[[Any], Any]:
+    """What makes the application: with pages where they are installed, else the receiver alone."""
+    build: Callable[[Any], Any]
+    try:
+        build = _part("dashboard.server").build_app
+    except MissingExtraError as missing:
+        _say(f"without pages: {missing.__cause__}; they come with pip install 'toolwitness[dashboard]'")
+        build = _part("collector.receive.server").build_app
+    return build
+
+
+def _log_path(db: Path) -> Path:
+    return db.with_name(f"{db.name}.log")
+
+
+def _start_in_background(db: Path, host: str, port: int, hosts: list[str]) -> str:
+    """Start a process of its own session, wait until it answers, and give its URL."""
+    command = [sys.executable, "-m", "toolwitness", "up", "--db", str(db), "--host", host, "--port", str(port)]
+    for name in hosts:
+        command += ["--allow-host", name]
+    with _log_path(db).open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603 -- this very program
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    running = _part("replay.load").running
+    end = time.monotonic() + _START_TIMEOUT_S
+    while time.monotonic() < end and process.poll() is None:
+        remote = running(db)
+        if remote is not None:
+            return str(remote.url)
+        time.sleep(_POLL_S)
+    process.terminate()
+    said = _log_path(db).read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES_SHOWN:]
+    raise CollectorAnswerError("\n".join([f"toolwitness did not start; {_log_path(db)} ends with:", *said]))
+
+
+@app.command()
+def down(db: Db = Path("toolwitness.duckdb")) -> None:
+    """Stop the toolwitness that serves a file; all that it accepted is stored."""
+    owner = _part("collector.store.owner").read_owner(db)
+    if owner is None:
+        typer.echo(f"no toolwitness serves {db}")
+        return
+    if _part("replay.load").running(db) is None:
+        raise StoreHeldError(
+            f"process {owner.pid} says that it holds {db}, but does not answer at {owner.url}; see what it is, and stop it"
+        )
+    os.kill(owner.pid, signal.SIGTERM)
+    end = time.monotonic() + _STOP_TIMEOUT_S
+    while _part("collector.store.owner").read_owner(db) is not None:
+        if time.monotonic() > end:
+            raise StoreHeldError(f"process {owner.pid} has not stopped within {_STOP_TIMEOUT_S:.0f} s; see {_log_path(db)}")
+        time.sleep(_POLL_S)
+    typer.echo(f"stopped the toolwitness that served {db}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """What tells a person how far an import is; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    rich_progress = importlib.import_module("rich.progress")
+    console = importlib.import_module("rich.console").Console(stderr=True)
+    with rich_progress.Progress(console=console, transient=True) as bar:
+        task = bar.add_task("importing runs", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@app.command("import")
+def import_(
+    paths: Annotated[
+        list[Path], typer.Argument(exists=True, dir_okay=False, help="Files of recorded runs.", metavar="PATH...")
+    ],
+    db: Db = Path("toolwitness.duckdb"),
+    format: Annotated[str | None, typer.Option(help="tau-bench or livemcpbench; recognised if not given.")] = None,  # noqa: A002 -- the option's name
+    tools: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="The file with the tools that the model was shown.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import recorded runs; importing the same file again changes nothing."""
+    importing = _part("collector.importing")
+    with _progress() as progress:
+        result = importing.import_into(db, paths, format=format, tools=tools, progress=progress)
+    if as_json:
+        _print_json(result)
+        return
+    counts = ", ".join(f"{result[name]} {name}" for name in ("runs", "decisions", "calls"))
+    typer.echo(f"{counts}; of {result['received']} spans {result['stored']} stored, {result['duplicate']} known already")
+    for reason, count in result["rejected"].items():
+        _say(f"{count} rejected: {reason}")
+    typer.echo(f"See them with: toolwitness tools --db {db}")
+
+
+@app.command()
+def runs(db: Db = Path("toolwitness.duckdb"), as_json: AsJson = False) -> None:
+    """List the runs, newest first."""
+    with _part("replay.load").open_source(db) as source:
+        rows = _part("replay.metrics").runs(source).to_dicts()
+    if as_json:
+        _print_json(rows)
+        return
+    _show(_part("replay.tables").runs_table(rows))
+
+
+@app.command()
+def replay(
+    run: Annotated[str, typer.Argument(help="A run's id, or as much of its beginning as only it has.")],
+    db: Db = Path("toolwitness.duckdb"),
+    as_json: AsJson = False,
+) -> None:
+    """Show one run step by step: what was visible, chosen, checked, attempted, observed and used later."""
+    with _part("replay.load").open_source(db) as source:
+        found = _part("replay.runs").replay_run(source, run)
+    if as_json:
+        about = {"run": found.run, "task": found.task, "trial": found.trial, "run_outcome": found.outcome}
+        _print_json([about | asdict(step) for step in found.steps])
+        return
+    _show(_part("replay.transcript").replay_view(found))
+
+
+@app.command()
+def tools(
+    db: Db = Path("toolwitness.duckdb"),
+    by: Annotated[By | None, typer.Option(help="Split the figures by week.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how each tool is doing."""
+    with _part("replay.load").open_source(db) as source:
+        rows = _part("replay.metrics").tool_rows(source, by_week=by is By.WEEK)
+    if as_json:
+        _print_json(rows)
+        return
+    _show(_part("replay.tables").tools_table(rows))
+
+
+def main() -> None:
+    """Run the command line; what went wrong is told in a sentence and the exit code is 1, for wrong usage 2."""
+    try:
+        app()
+    except (ToolwitnessError, OSError) as error:
+        _say(f"toolwitness: {error}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What receives spans, reads files and keeps both in one DuckDB file."""

@@ -1,0 +1,1 @@
+"""What takes spans in over OTLP/HTTP, judges them, and answers questions about what is stored."""

@@ -1,0 +1,34 @@
+-- question: which runs are there, and how did each go?
+-- numerator: `problems` = calls with outcome partial, business_rejected, rejected, pending, failed, unknown_commit or
+--   cancelled; `unclear` = calls with outcome indeterminate
+-- denominator: `calls` and `decisions` of the run
+-- grain: run; newest first, then those without known times by task and trial
+-- excludes: nothing
+with decided as (
+    select run_id, count(*) as decisions from decisions group by 1
+),
+called as (
+    select
+        run_id,
+        count(*) as calls,
+        count(*) filter (
+            where outcome in ('partial', 'business_rejected', 'rejected', 'pending', 'failed', 'unknown_commit', 'cancelled')
+        ) as problems,
+        count(*) filter (where outcome = 'indeterminate') as unclear
+    from calls group by 1
+)
+select
+    r.run_id as run, r.source, r.task, r.trial, r.agent,
+    r.run_outcome as outcome, r.outcome_source,
+    coalesce(d.decisions, 0) as decisions,
+    coalesce(c.calls, 0) as calls,
+    coalesce(c.problems, 0) as problems,
+    coalesce(c.unclear, 0) as unclear,
+    r.week,
+    case when r.time_known then r.started_ns end as started_ns
+from runs as r
+left join decided as d on d.run_id = r.run_id
+left join called as c on c.run_id = r.run_id
+order by
+    r.time_known desc, case when r.time_known then -r.started_ns end,
+    r.source, length(r.task), r.task, r.trial, r.run_id

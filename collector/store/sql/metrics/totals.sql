@@ -1,0 +1,88 @@
+-- question: what happened in all (in each week)?
+-- numerator: runs by outcome, decisions that called a tool, calls by what became of them, measured results that were used
+-- denominator: `runs_judged` (runs whose outcome is known), `decisions`, `calls`, `utilisation_denominator`, `tools_visible`
+-- grain: one row, or one per week with $by_week: runs by the run's week, decisions by the decision's, calls by the call's
+-- excludes: nothing; records without known times stand under week 'unknown'
+with run_totals as (
+    select
+        case when $by_week then week else 'all' end as week,
+        count(*) as runs,
+        count(*) filter (where run_outcome <> 'unknown') as runs_judged,
+        count(*) filter (where run_outcome = 'success') as runs_succeeded,
+        count(*) filter (where run_outcome = 'failure') as runs_failed
+    from runs group by 1
+),
+decision_totals as (
+    select
+        case when $by_week then d.week else 'all' end as week,
+        count(*) as decisions,
+        count(*) filter (where c.decision_id is not null) as decisions_with_call
+    from decisions as d
+    left join (select distinct decision_id from calls) as c on c.decision_id = d.decision_id
+    group by 1
+),
+visible_tools as (
+    select week, count(*) as tools_visible
+    from (
+        select distinct case when $by_week then d.week else 'all' end as week, m.server, m.tool
+        from (select distinct toolset_digest, week from decisions) as d
+        join toolset_members as m on m.toolset_digest = d.toolset_digest
+    ) as seen
+    group by 1
+),
+called_tools as (
+    select week, count(*) as tools_called
+    from (select distinct case when $by_week then week else 'all' end as week, server, tool from calls) as called
+    group by 1
+),
+call_totals as (
+    select
+        case when $by_week then week else 'all' end as week,
+        count(*) as calls,
+        count(*) filter (where is_error) as errors,
+        count(*) filter (where is_timeout) as timeouts,
+        count(*) filter (where is_cut) as indeterminate,
+        count(*) filter (where rejected) as rejected,
+        count(*) filter (where outcome = 'pending') as pending,
+        count(*) filter (where outcome = 'unknown_commit') as unknown_commits,
+        count(*) filter (where identical_repeat) as identical_repeats,
+        count(*) filter (where in_denominator) as utilisation_denominator,
+        count(*) filter (where in_denominator and (in_arguments or in_answer)) as utilisation_either,
+        count(*) filter (where answered and not measurable) as not_measurable
+    from call_facts group by 1
+),
+named as (
+    -- Without weeks there is always one row, on an empty database too.
+    select 'all' as week where not $by_week
+    union select week from run_totals
+    union select week from decision_totals
+    union select week from call_totals
+)
+select
+    n.week,
+    coalesce(r.runs, 0) as runs,
+    coalesce(r.runs_judged, 0) as runs_judged,
+    coalesce(r.runs_succeeded, 0) as runs_succeeded,
+    coalesce(r.runs_failed, 0) as runs_failed,
+    coalesce(d.decisions, 0) as decisions,
+    coalesce(d.decisions_with_call, 0) as decisions_with_call,
+    coalesce(v.tools_visible, 0) as tools_visible,
+    coalesce(t.tools_called, 0) as tools_called,
+    coalesce(c.calls, 0) as calls,
+    coalesce(c.errors, 0) as errors,
+    coalesce(c.timeouts, 0) as timeouts,
+    coalesce(c.indeterminate, 0) as indeterminate,
+    coalesce(c.rejected, 0) as rejected,
+    coalesce(c.pending, 0) as pending,
+    coalesce(c.unknown_commits, 0) as unknown_commits,
+    coalesce(c.identical_repeats, 0) as identical_repeats,
+    coalesce(c.utilisation_denominator, 0) as utilisation_denominator,
+    coalesce(c.utilisation_either, 0) as utilisation_either,
+    coalesce(c.not_measurable, 0) as not_measurable
+from named as n
+left join run_totals as r on r.week = n.week
+left join decision_totals as d on d.week = n.week
+left join visible_tools as v on v.week = n.week
+left join called_tools as t on t.week = n.week
+left join call_totals as c on c.week = n.week
+order by n.week

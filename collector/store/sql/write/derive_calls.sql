@@ -1,0 +1,161 @@
+-- question: what became of the `touched` calls, by all their spans? The words are those of model.outcome.
+--   Three steps: the spans of each part of a call (a gate kind, an attempt, ...), the parts of each call, the evidence.
+insert into calls by name
+with own as (
+    select
+        call_id, trace_id, span_id, start_ns, end_ns, week, record, run_id, source, time_known, server, tool,
+        gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out, finding, found_by,
+        {'start_ns': start_ns, 'end_ns': end_ns, 'span_id': span_id} as moment,
+        case when record = 'attempt_start' then 'attempt' else record end as kind,
+        -- an attempt_start is a child of the attempt that it announces
+        case
+            when record = 'gate' then gate_kind
+            when record = 'attempt' then span_id
+            when record = 'attempt_start' then coalesce(parent_span_id, span_id)
+        end as part,
+        {
+            'run_id': run_id, 'source': source, 'week': week, 'trace_id': trace_id, 'span_id': span_id,
+            'decision_id': decision_id, 'call_ordinal': call_ordinal, 'provider_call_id': provider_call_id,
+            'server': coalesce(server, ''), 'tool': tool, 'via': via, 'registered': registered, 'visible': visible,
+            'tool_version': tool_version, 'schema_digest': schema_digest,
+            'validated_schema_digest': validated_schema_digest, 'definition_digest': definition_digest,
+            'side_effect': side_effect, 'idempotent': idempotent, 'arguments_digest': arguments_digest,
+            'key_digest': key_digest, 'action_id': action_id, 'node': node, 'observation': observation,
+            'transport_status': transport_status, 'result_size': result_size, 'commit_level': commit_level,
+            'error_class': error_class, 'error_type': error_type, 'vendor_code': vendor_code, 'items_total': items_total,
+            'items_failed': items_failed, 'novel_values': novel_values, 'argument_sources': argument_sources
+        } as facts
+    from spans
+    where start_ns between $lo and $hi and call_id in (select call_id from touched) and record is not null
+),
+part as (
+    select
+        call_id,
+        kind,
+        part,
+        min(run_id) as run_id,
+        min(source) as source,
+        bool_and(coalesce(time_known, true)) as time_known,
+        min({'start_ns': start_ns, 'trace_id': trace_id, 'span_id': span_id, 'week': week}) as first_span,
+        min(start_ns) as t0_ns,
+        max(start_ns) as last_ns,
+        max(end_ns) as ended_ns,
+        max(greatest(start_ns, end_ns)) as t1_ns,
+        max(server) as server,
+        max(tool) as tool,
+        -- A gate kind may answer more than once (an approval comes after the wait for it): its last word counts.
+        arg_max(verdict, moment)
+            filter (where coalesce(gate_mode, 'enforced') = 'enforced' and part not in ('output_validation', 'recovery'))
+            as verdict,
+        max(attempt_ordinal) as attempt_ordinal,
+        -- An announced attempt whose own span never came is open, and nobody knows whether it was sent.
+        coalesce(max(attempt_status), 'open') as status,
+        coalesce(max(sent), 'unknown') <> 'no' and not coalesce(bool_or(effect_ruled_out), false) as effect_possible,
+        arg_max({'finding': finding, 'found_by': found_by, 'found_ns': start_ns}, moment)
+            filter (where kind = 'reconciliation') as found,
+        arg_max(facts, moment) filter (where kind = 'call') as facts
+    from own
+    group by call_id, kind, part
+),
+merged as (
+    select
+        call_id,
+        min(run_id) as run_id,
+        min(source) as source,
+        bool_and(time_known) as time_known,
+        min(first_span) as first_span,
+        min(t0_ns) as t0_ns,
+        max(t1_ns) as t1_ns,
+        min(t0_ns) filter (where kind = 'call') as started_ns,
+        max(ended_ns) filter (where kind = 'call') as ended_ns,
+        bool_or(kind = 'call') as has_call_span,
+        max(server) as server,
+        max(tool) as tool,
+        case
+            when bool_or(verdict = 'deny') then 'rejected'
+            when bool_or(verdict = 'skip') then 'skipped'
+            when bool_or(verdict = 'needs_approval') then 'pending'
+            else 'clear'
+        end as gate_state,
+        arg_min(part, {'last_ns': last_ns, 'part': part}) filter (where verdict = 'deny') as denied_by,
+        count(*) filter (where kind = 'attempt') as attempts,
+        count(*) filter (where kind = 'attempt' and effect_possible and status <> 'ok') as doubtful,
+        arg_max(
+            {'status': status, 'start_ns': last_ns, 'possible': effect_possible, 'doubtful': effect_possible and status <> 'ok'},
+            {'ordinal': attempt_ordinal, 'last_ns': last_ns, 'part': part}
+        ) filter (where kind = 'attempt') as latest,
+        any_value(found) as found,
+        any_value(facts) as facts
+    from part
+    group by call_id
+),
+evidence as (
+    select
+        call_id,
+        coalesce(facts.run_id, run_id) as run_id,
+        coalesce(facts.source, source) as source,
+        time_known,
+        coalesce(facts.week, first_span.week) as week,
+        t0_ns,
+        t1_ns,
+        coalesce(started_ns, t0_ns) as started_ns,
+        coalesce(ended_ns, t1_ns) as ended_ns,
+        coalesce(facts.trace_id, first_span.trace_id) as trace_id,
+        coalesce(facts.span_id, first_span.span_id) as span_id,
+        has_call_span,
+        facts.decision_id,
+        facts.call_ordinal,
+        facts.provider_call_id,
+        coalesce(facts.server, server, '') as server,
+        coalesce(facts.tool, tool) as tool,
+        facts.via,
+        coalesce(facts.registered, 'unknown') as registered,
+        coalesce(facts.visible, 'unknown') as visible,
+        facts.tool_version,
+        facts.schema_digest,
+        facts.validated_schema_digest,
+        facts.definition_digest,
+        coalesce(facts.side_effect, 'unknown') as side_effect,
+        coalesce(facts.idempotent, 'unknown') as idempotent,
+        facts.arguments_digest,
+        facts.key_digest,
+        facts.action_id,
+        facts.node,
+        coalesce(facts.observation, 'none') as observation,
+        coalesce(facts.transport_status, 'none') as transport_status,
+        facts.result_size,
+        coalesce(facts.commit_level, 'unknown') as commit_level,
+        facts.error_class,
+        facts.error_type,
+        facts.vendor_code,
+        facts.items_total,
+        facts.items_failed,
+        facts.novel_values,
+        facts.argument_sources,
+        attempts,
+        gate_state = 'rejected' and attempts = 0 as rejected,
+        case when attempts = 0 then denied_by end as rejected_by,
+        gate_state,
+        coalesce(latest.status, 'none') as last_attempt,
+        latest.start_ns as last_attempt_ns,
+        case when latest.possible then 'possible' else 'none' end as last_effect,
+        case when doubtful > coalesce(latest.doubtful::bigint, 0) then 'possible' else 'none' end as earlier_effect,
+        coalesce(found.finding, 'no_finding') as settled,
+        case when latest.status = 'open' and $now - latest.start_ns > $open_timeout then 'beyond' else 'within' end as age,
+        found.finding,
+        found.found_by,
+        found.found_ns
+    from merged
+)
+select evidence.*, outcome_rule.outcome
+from evidence
+-- left, so that evidence outside of the rules fails the not-null of `outcome` instead of losing the call
+left join outcome_rule
+    on outcome_rule.gate = evidence.gate_state
+    and outcome_rule.attempt = evidence.last_attempt
+    and outcome_rule.last_effect = evidence.last_effect
+    and outcome_rule.earlier_effect = evidence.earlier_effect
+    and outcome_rule.observation = evidence.observation
+    and outcome_rule.access = case when evidence.side_effect = 'read' then 'reads' else 'may_write' end
+    and outcome_rule.settled = evidence.settled
+    and outcome_rule.age = evidence.age;

@@ -1,0 +1,2 @@
+-- question: how does the file say something of itself?
+insert into meta values ($key, $value);

@@ -1,0 +1,204 @@
+"""The database file behind two doors: closures that read it, and groups of spans that are written to it."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+import duckdb
+import pyarrow as pa
+
+from toolwitness.collector.store import queries
+from toolwitness.collector.store.columns import Row, table_of
+from toolwitness.collector.store.group import Times, count, store_group
+from toolwitness.collector.store.owner import read_owner
+from toolwitness.collector.store.queries import Write, execute
+from toolwitness.collector.store.receipt import Receipt
+from toolwitness.collector.store.rules import refresh_rules
+from toolwitness.collector.store.version import check_version, create
+from toolwitness.model.exceptions import StoreHeldError, StoreMissingError, StoreVersionError
+
+T = TypeVar("T")
+
+NOT_STORABLE = "not_storable"
+"""The reason under which spans are rejected whose values do not fit their columns."""
+
+# The values are at fault, not the disk: to try again would change nothing. Arrow's errors derive from these too.
+_BAD_DATA = (
+    TypeError,
+    ValueError,
+    KeyError,
+    OverflowError,
+    duckdb.DataError,
+    duckdb.IntegrityError,
+    duckdb.InvalidInputException,
+)
+# Nothing is ever fetched from the network on the side.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+_PID = re.compile(r"\(PID (\d+)\)")
+
+# DuckDB shares one database among all connections of a process, so its writers must share one lock too.
+_write_locks: WeakValueDictionary[Path, threading.Lock] = WeakValueDictionary()
+
+
+def _held(path: Path, error: duckdb.Error) -> StoreHeldError:
+    owner = read_owner(path)
+    if owner is not None:
+        return StoreHeldError(
+            f"{path} is held by process {owner.pid}, which answers at {owner.url}; ask it there, or stop it first"
+        )
+    found = _PID.search(str(error))
+    holder = f"process {found[1]}" if found else "this process, in another mode"
+    return StoreHeldError(f"{path} is held by {holder}; wait until it has closed the file, or stop it first")
+
+
+def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    if read_only and not path.exists():
+        raise StoreMissingError(f"{path} does not exist; record or import into it first, or name another file")
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=_CONFIG)
+    except duckdb.ConnectionException as error:
+        raise _held(path, error) from error
+    except duckdb.IOException as error:
+        if "lock" in str(error):
+            raise _held(path, error) from error
+        if path.is_file():
+            raise StoreVersionError(f"{path} cannot be opened as a database ({error}); name another file") from error
+        raise
+
+
+class Store:
+    """One open database file. Use `Store.open`; it may be used from several threads.
+
+    No connection ever leaves: readers hand in a closure, writers hand in rows.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        connection: duckdb.DuckDBPyConnection,
+        *,
+        clock: Callable[[], int],
+        open_timeout_s: float,
+    ) -> None:
+        self.path = path
+        self._connection = connection
+        self._clock = clock
+        self._open_timeout_ns = round(open_timeout_s * 1e9)
+        self._lock = _write_locks.setdefault(path.resolve(), threading.Lock())
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], int] = time.time_ns,
+        open_timeout_s: float = 900.0,
+    ) -> Store:
+        """Open a database file, and make it where there is none.
+
+        `clock` gives nanoseconds since 1970 (UTC); an attempt that is open for longer than `open_timeout_s` seconds counts
+        as given up. A read-only store works while no process has the file open for writing. Raises StoreHeldError, naming
+        process and URL, where another has; StoreVersionError where the file is not a store of this schema version; and
+        StoreMissingError where a file to be read only does not exist.
+        """
+        path = Path(path)
+        connection = _connect(path, read_only=read_only)
+        store = cls(path, connection, clock=clock, open_timeout_s=open_timeout_s)
+        try:
+            store._prepare(read_only=read_only)
+        except BaseException:
+            connection.close()
+            raise
+        return store
+
+    def _prepare(self, *, read_only: bool) -> None:
+        if read_only:
+            if not self.read(lambda cursor: check_version(cursor, self.path)):
+                raise StoreMissingError(f"{self.path} holds no tables yet; record or import into it first")
+            return
+        self._transact(self._bring_up)
+        # The first Arrow table of a process costs a quarter of a second, which no request should wait for.
+        table_of([], 0)
+
+    def _bring_up(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        if not check_version(cursor, self.path):
+            create(cursor)
+        refresh_rules(cursor)
+        self._judge_open(cursor)
+
+    def _transact(self, use: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Run `use` in one transaction: durable when this returns, undone when it raises."""
+        with self._lock:
+            cursor = self._connection.cursor()
+            try:
+                cursor.begin()
+                result = use(cursor)
+                cursor.commit()
+            finally:
+                # An open transaction is rolled back with its connection.
+                cursor.close()
+            return result
+
+    def read(self, use: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Let `use` read one state of the file; its cursor is closed afterwards, so it returns data and no relation."""
+        cursor = self._connection.cursor()
+        try:
+            execute(cursor, Write.BEGIN_READING)
+            return use(cursor)
+        finally:
+            cursor.close()
+
+    def query(self, name: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        """The answer of a named query.
+
+        Raises UnknownQueryError, listing near names, where there is no such query or `params` are not exactly its own.
+        """
+        text, values = queries.bound(name, params)
+        return self.read(lambda cursor: cursor.sql(text, params=values).to_arrow_table())
+
+    def write_group(self, batches: Sequence[list[Row]], rejected: Sequence[Mapping[str, int]] | None = None) -> list[Receipt]:
+        """Store the batches in one transaction and return one receipt a batch; they are durable then.
+
+        `rejected` counts, a batch, what was lost before it came here. A batch with values that do not fit their columns is
+        rejected as `not_storable` and the others are stored. Any other error (such as a full disk) is raised; the batches
+        may be sent again, since what was stored falls out as duplicate.
+        """
+        lost: Sequence[Mapping[str, int]] = [{} for _ in batches] if rejected is None else rejected
+        times = Times(now=self._clock(), open_timeout=self._open_timeout_ns)
+        try:
+            return self._transact(lambda cursor: store_group(cursor, batches, lost, times))
+        except _BAD_DATA:
+            if len(batches) == 1:
+                return [self._reject(batches[0], lost[0])]
+        return [self.write_group([batch], [before])[0] for batch, before in zip(batches, lost, strict=True)]
+
+    def _reject(self, batch: list[Row], lost: Mapping[str, int]) -> Receipt:
+        times = Times(now=self._clock(), open_timeout=self._open_timeout_ns)
+        reasons = {**lost, NOT_STORABLE: len(batch) + lost.get(NOT_STORABLE, 0)}
+        return self._transact(lambda cursor: store_group(cursor, [[]], [reasons], times))[0]
+
+    def count_refusal(self, reason: str) -> None:
+        """Count a request that was refused before its spans were read."""
+        self._transact(lambda cursor: count(cursor, {}, {reason: 1}))
+
+    def derive_open(self) -> int:
+        """Judge again the calls whose last attempt is open, by the time that it is now; the number that changed."""
+        return self._transact(self._judge_open)
+
+    def _judge_open(self, cursor: duckdb.DuckDBPyConnection) -> int:
+        values = {"now": self._clock(), "open_timeout": self._open_timeout_ns}
+        return int(execute(cursor, Write.JUDGE_OPEN, values).fetchall()[0][0])
+
+    def close(self) -> None:
+        """Close the file; what was written stays. A second call does nothing."""
+        self._connection.close()

@@ -1,0 +1,174 @@
+"""One replayed call as HTML: arguments, gates, attempts, observation and what became of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolwitness.dashboard.markup import Child, Markup, join, tag
+from toolwitness.dashboard.payload import pretty
+from toolwitness.dashboard.wording import NOT_MEASURABLE, lasted, pill, plain, plural, short, tone, unknown
+from toolwitness.replay.steps import AttemptReplay, CallReplay, GateReplay, ReconciliationReplay
+
+_MOST_HITS = 20
+_ANSWERED = frozenset({"ok", "empty", "partial"})
+
+
+def shown_name(server: str, tool: str) -> Markup:
+    """A tool by its identity: the server stands back."""
+    return join([tag("span", server, " / ", class_="soft") if server else None, tag("span", tool)])
+
+
+def fact(key: str, *value: Child) -> Markup:
+    """One line of facts: what it is about, and what is known."""
+    return tag("div", tag("div", key, class_="k"), tag("div", *value, class_="v"), class_="row")
+
+
+def _details(parts: Sequence[str | None]) -> Markup | None:
+    """Further facts in soft text, those that are there."""
+    given = [part for part in parts if part]
+    return tag("span", " ", ", ".join(given), class_="soft") if given else None
+
+
+def _gate(gate: GateReplay) -> Markup:
+    rule = gate.rule_id and f"rule {gate.rule_id}" + (f" v{gate.rule_version}" if gate.rule_version else "")
+    facts = _details(
+        [
+            "only observed, stopped nothing" if gate.mode == "observed" else None,
+            gate.reason_code and plain(gate.reason_code),
+            rule,
+            gate.contract and f"{gate.contract} contract",
+            f"at {', '.join(gate.pointers)}" if gate.pointers else None,
+            f"keyword {', '.join(gate.keywords)}" if gate.keywords else None,
+            gate.approver and f"approver {gate.approver}",
+        ]
+    )
+    return tag("li", pill(gate.verdict), " ", plain(gate.kind), facts)
+
+
+_SENT = {"yes": "sent", "no": "never sent", "unknown": "not known whether it was sent"}
+
+
+def _attempt(attempt: AttemptReplay) -> Markup:
+    facts = _details(
+        [
+            None if attempt.duration_ms is None else lasted(attempt.duration_ms),
+            _SENT.get(attempt.sent, attempt.sent),
+            "proof of no effect" if attempt.effect_ruled_out else None,
+            attempt.transport,
+            attempt.error_class and plain(attempt.error_class),
+            attempt.error_type,
+            attempt.vendor_code,
+            None if attempt.remote_status is None else f"remote status {attempt.remote_status}",
+            attempt.remote_reference and f"reference {attempt.remote_reference}",
+            attempt.retry_reason and f"retried because {plain(attempt.retry_reason)}",
+            None if attempt.backoff_ms is None else f"after waiting {lasted(attempt.backoff_ms)}",
+        ]
+    )
+    return tag("li", pill(attempt.status), f" attempt {attempt.ordinal}", facts)
+
+
+def _finding(found: ReconciliationReplay) -> Markup:
+    facts = _details([f"by {plain(found.method)}", found.found_by, found.reason_code and plain(found.reason_code)])
+    return tag("li", pill(found.finding), facts)
+
+
+def _listed(key: str, items: Sequence[Markup], none: str | None = None) -> Markup | None:
+    if not items:
+        return fact(key, tag("span", none, class_="soft")) if none else None
+    return fact(key, tag("ul", *items, class_="plain"))
+
+
+def _observation(call: CallReplay) -> Markup:
+    if call.observation == "none":
+        return fact("Observation", tag("span", "nothing came back", class_="soft"))
+    outer = call.transport_status not in {"none", call.observation}
+    facts = _details(
+        [
+            f"transport said {plain(call.transport_status)}" if outer else None,
+            None if call.result_size is None else plural(call.result_size, "byte"),
+            call.error_class and plain(call.error_class),
+            call.error_type,
+            call.vendor_code,
+            None
+            if call.items_failed is None or call.items_total is None
+            else f"{call.items_failed} of {call.items_total} items failed",
+            f"commit level {call.commit_level}" if call.commit_level not in {None, "unknown"} else None,
+        ]
+    )
+    return fact("Observation", pill(call.observation), facts)
+
+
+def later_use(call: CallReplay, names: dict[str, str]) -> Markup:
+    """Whether values that were new in the result reappeared later, and where; *not measurable* where that is so."""
+    places = [names.get(place, place) for place in (*call.used_in_arguments, *call.used_in_answers)]
+    if places:
+        return join([", ".join(places), tag("span", " (new values reappear there)", class_="soft")])
+    if call.observation not in _ANSWERED:
+        return tag("span", "no result that could be used", class_="soft")
+    if call.novel_values is None:
+        return unknown(NOT_MEASURABLE)
+    if call.novel_values == 0:
+        return tag("span", "the result held no new values", class_="soft")
+    return tag("span", f"none of its {plural(call.novel_values, 'new value')} reappeared", class_="soft")
+
+
+def _schema(call: CallReplay) -> Markup:
+    version = tag("span", f" v{call.tool_version}", class_="soft") if call.tool_version else None
+    parts: list[Child] = [tag("span", "proposed under ", class_="soft"), short(call.schema_digest), version]
+    if call.validated_schema_digest:
+        parts += [tag("span", ", validated against ", class_="soft"), short(call.validated_schema_digest)]
+    return fact("Schema", *parts)
+
+
+def _effects(call: CallReplay) -> Markup:
+    effect = unknown("side effect unknown") if call.side_effect == "unknown" else plain(call.side_effect)
+    known = {"yes": ", idempotent", "no": ", not idempotent"}
+    return fact("Effect", effect, tag("span", known.get(call.idempotent, ""), class_="soft"))
+
+
+def _discovery(call: CallReplay) -> Markup | None:
+    if not call.discovery_hits:
+        return None
+    shown = call.discovery_hits[:_MOST_HITS]
+    items = [tag("li", shown_name(hit.server, hit.tool)) for hit in shown]
+    more = f" (first {len(shown)} shown)" if len(shown) < len(call.discovery_hits) else ""
+    summary = tag("summary", plural(len(call.discovery_hits), "tool"), more)
+    return fact("Search found", tag("details", summary, tag("ul", *items, class_="tools")))
+
+
+def _title(call: CallReplay, names: dict[str, str]) -> Markup:
+    notes = _details(
+        [
+            f"via {call.via}" if call.via else None,
+            "not in any catalog" if call.registered == "no" else None,
+            "was not visible" if call.visible == "no" else None,
+            f"same as {names.get(call.repeat_of, call.repeat_of)}" if call.repeat_of else None,
+            None if call.duration_ms is None else lasted(call.duration_ms),
+        ]
+    )
+    return tag(
+        "h4", tag("span", f"Call {call.ordinal}", class_="soft"), shown_name(call.server, call.tool), pill(call.outcome), notes
+    )
+
+
+def call_card(call: CallReplay, names: dict[str, str]) -> Markup:
+    """One call in the order of its life; `names` says how other calls and steps are called on the page."""
+    sources = [names.get(source, source) for source in call.argument_sources]
+    stopped = f"none: stopped by {plain(call.rejected_by)}" if call.rejected_by else "no attempt was recorded"
+    result = tag("details", tag("summary", "recorded result"), pretty(call.result)) if call.result is not None else None
+    rows = [
+        fact("Arguments", pretty(call.arguments, call.provenance)),
+        fact("Executed with", pretty(call.executed_arguments)) if call.executed_arguments is not None else None,
+        fact("Values from", ", ".join(sources)) if sources else None,
+        _schema(call),
+        _effects(call),
+        _listed("Gates", [_gate(gate) for gate in call.gates], "none recorded"),
+        _listed("Attempts", [_attempt(attempt) for attempt in call.attempts], stopped),
+        _observation(call),
+        fact("Result", result) if result else None,
+        _discovery(call),
+        _listed("Found out later", [_finding(found) for found in call.reconciliations]),
+        fact("Used later", later_use(call, names)),
+        fact("Not known", unknown("; ".join(plain(item) for item in call.unknown))) if call.unknown else None,
+    ]
+    return tag("section", _title(call, names), *rows, class_=f"call {tone(call.outcome)}", aria_label=f"call of {call.tool}")

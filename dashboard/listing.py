@@ -1,0 +1,253 @@
+"""Frames as tables: one function a table, from a polars frame of `replay.metrics` to markup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from toolwitness.dashboard.drawing import Week, bar, trend
+from toolwitness.dashboard.links import link, to_run
+from toolwitness.dashboard.markup import Child, Markup, join, tag
+from toolwitness.dashboard.wording import (
+    NOT_MEASURABLE,
+    count,
+    lasted,
+    of,
+    percent,
+    pill,
+    plain,
+    said,
+    tool_name,
+    unknown,
+    when,
+)
+
+Row = Mapping[str, Any]
+Trends = Mapping[tuple[str, str], Mapping[str, Week]]
+_RIGHT = "num"
+_LONGEST_ARGUMENTS = 90
+
+
+def table(caption: str, heads: Sequence[tuple[str, str | None]], rows: Iterable[Markup]) -> Markup:
+    """A table that scrolls sideways where it must; heads are (text, class)."""
+    head = tag("tr", *(tag("th", name, scope="col", class_=cls) for name, cls in heads))
+    body = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *rows), class_="list")
+    return tag("div", body, class_="tw scroll", role="region", aria_label=caption, tabindex="0")
+
+
+def _under(content: Child) -> Markup:
+    return tag("span", content, class_="under")
+
+
+def _rate(rate: float | None, part: int, whole: int) -> Markup:
+    """A rate with its numerator, denominator and bar; without a denominator *not measurable*."""
+    if not whole:
+        return unknown(NOT_MEASURABLE)
+    return join([percent(rate), " ", tag("span", of(part, whole), class_="soft"), bar(part, whole)])
+
+
+def _part(part: int, whole: int, *, none: str = NOT_MEASURABLE, bad: bool = False) -> Markup:
+    """`n of m` with its bar; without a denominator `none` says why there is no figure."""
+    if not whole:
+        return unknown(none)
+    return join([tag("span", of(part, whole), class_=None if part else "zero"), bar(part, whole, bad=bad)])
+
+
+def trends_of(by_week: pl.DataFrame) -> dict[tuple[str, str], dict[str, Week]]:
+    """Calls and errors by tool and week, from the frame with one row per tool and week."""
+    trends: dict[tuple[str, str], dict[str, Week]] = {}
+    for server, tool, week, calls, errors in by_week.select("server", "tool", "week", "calls", "errors").iter_rows():
+        trends.setdefault((server, tool), {})[week] = Week(calls, errors)
+    return trends
+
+
+_TOOL_HEADS = (
+    ("Tool", None),
+    ("Calls", _RIGHT),
+    ("Trend", None),
+    ("Selection rate", _RIGHT),
+    ("Errors", _RIGHT),
+    ("Timeouts", _RIGHT),
+    ("Unknown commits", _RIGHT),
+    ("Rejected", _RIGHT),
+    ("Utilisation", _RIGHT),
+)
+
+
+def tools_table(
+    frame: pl.DataFrame,
+    weeks: Sequence[str],
+    trends: Trends,
+    *,
+    address_of: Callable[[str, str], str],
+    chosen: tuple[str, str] | None = None,
+) -> Markup:
+    """Tool health, one row per (server, tool); `address_of` makes the link that shows a tool's calls."""
+
+    def row(it: Row) -> Markup:
+        name = (it["server"], it["tool"])
+        first = join([link(it["tool"], address_of(*name)), _under(it["server"]) if it["server"] else None])
+        return tag(
+            "tr",
+            tag("th", first, scope="row"),
+            tag("td", count(it["calls"]), class_=_RIGHT),
+            tag("td", trend(weeks, trends.get(name, {}))),
+            tag("td", _rate(it["selection_rate"], it["selected_visible"], it["visible"]), class_=_RIGHT),
+            tag("td", _part(it["errors"], it["calls"], none="no calls", bad=True), class_=_RIGHT),
+            tag("td", count(it["timeouts"]), class_=_RIGHT),
+            tag("td", count(it["unknown_commits"]), class_=_RIGHT),
+            tag("td", count(it["rejected"]), class_=_RIGHT),
+            tag("td", _part(it["utilisation_either"], it["utilisation_denominator"]), class_=_RIGHT),
+            class_="chosen" if name == chosen else None,
+        )
+
+    return table("Tool health by tool", _TOOL_HEADS, (row(it) for it in frame.iter_rows(named=True)))
+
+
+def _task(it: Row) -> Markup:
+    trial = "" if it["trial"] is None else f" trial {it['trial']}"
+    return join([said(it["task"]), tag("span", trial, class_="soft")])
+
+
+def _problem(it: Row) -> Markup:
+    return join(
+        [
+            pill(it["outcome"]),
+            f" by {plain(it['rejected_by'])}" if it["rejected_by"] else _why(it["error_class"], it["outcome"]),
+        ]
+    )
+
+
+def _why(error_class: str | None, said: str) -> Markup | None:
+    """The class of an error below the word that names the problem, where it says more than that."""
+    return None if error_class in {None, said} else _under(plain(str(error_class)))
+
+
+def _use(it: Row) -> Markup:
+    if not it["measurable"]:
+        return unknown(NOT_MEASURABLE)
+    places = [word for word, used in (("arguments", it["in_arguments"]), ("answer", it["in_answer"])) if used]
+    if places:
+        return join([" and ".join(places)])
+    return tag("span", "nothing new" if it["novel_values"] == 0 else "no", class_="soft")
+
+
+def _arguments(text: str | None) -> Markup:
+    if text is None:
+        return unknown("not recorded")
+    shown = text if len(text) <= _LONGEST_ARGUMENTS else text[:_LONGEST_ARGUMENTS] + "…"
+    return tag("code", shown)
+
+
+_CALL_HEADS = (
+    ("Run", None),
+    ("Outcome", None),
+    ("Attempts", _RIGHT),
+    ("Duration", _RIGHT),
+    ("Result used in", None),
+    ("Arguments (redacted)", None),
+    ("Started", None),
+)
+
+
+def calls_table(frame: pl.DataFrame, caption: str) -> Markup:
+    """One tool's calls, each with a link to its run's replay."""
+
+    def row(it: Row) -> Markup:
+        via = f", via {it['via']}" if it["via"] else ""
+        first = join([to_run(it["run"], _task_name(it)), _under(f"call {it['call_ordinal']}{via}")])
+        return tag(
+            "tr",
+            tag("th", first, scope="row"),
+            tag("td", _problem(it)),
+            tag("td", count(it["attempts"]), class_=_RIGHT),
+            tag("td", unknown() if it["duration_ms"] is None else lasted(it["duration_ms"]), class_=_RIGHT),
+            tag("td", _use(it)),
+            tag("td", _arguments(it["arguments"])),
+            tag("td", when(it["started"])),
+        )
+
+    return table(caption, _CALL_HEADS, (row(it) for it in frame.iter_rows(named=True)))
+
+
+_SHOWN_ID = 20
+
+
+def _task_name(it: Row) -> str:
+    """How a run is called in a list: by its task and trial, else by its id."""
+    if it["task"] is None:
+        return str(it["run"])[:_SHOWN_ID]
+    return f"task {it['task']}" + ("" if it["trial"] is None else f", trial {it['trial']}")
+
+
+def _run_cell(it: Row) -> Markup:
+    agent = it["agent"] or "agent unknown"
+    return tag("th", to_run(it["run"], _task_name(it)), _under(f"{it['source']} · {agent}"), scope="row")
+
+
+_FAILED_HEADS = (
+    ("Run", None),
+    ("First problem", None),
+    ("In tool", None),
+    ("Run outcome", None),
+    ("Problems", _RIGHT),
+    ("Started", None),
+)
+
+
+def failed_table(frame: pl.DataFrame) -> Markup:
+    """Failed runs, each with its first problem and a link to its replay."""
+
+    def row(it: Row) -> Markup:
+        where: Child = tag("span", "no call to blame", class_="soft")
+        if it["tool"] is not None:
+            at = f"call {it['call_ordinal']}"
+            where = join([tool_name(it["server"], it["tool"]), _under(at)])
+        problem = join([pill(it["first_problem"]), _why(it["error_class"], it["first_problem"])])
+        outcome = (
+            unknown()
+            if it["outcome"] == "unknown"
+            else join([pill(it["outcome"]), _under(f"by {plain(it['outcome_source'])}")])
+        )
+        return tag(
+            "tr",
+            _run_cell(it),
+            tag("td", problem),
+            tag("td", where),
+            tag("td", outcome),
+            tag("td", f"{of(it['problems'], it['calls'])} calls" if it["calls"] else unknown("no calls"), class_=_RIGHT),
+            tag("td", when(it["started"])),
+        )
+
+    return table("Failed runs", _FAILED_HEADS, (row(it) for it in frame.iter_rows(named=True)))
+
+
+_RUN_HEADS = (
+    ("Run", None),
+    ("Outcome", None),
+    ("Decisions", _RIGHT),
+    ("Calls", _RIGHT),
+    ("Problems", _RIGHT),
+    ("Started", None),
+    ("Run id", None),
+)
+
+
+def runs_table(frame: pl.DataFrame) -> Markup:
+    """Runs to choose from, each with a link to its replay."""
+
+    def row(it: Row) -> Markup:
+        return tag(
+            "tr",
+            _run_cell(it),
+            tag("td", unknown() if it["outcome"] == "unknown" else pill(it["outcome"])),
+            tag("td", count(it["decisions"]), class_=_RIGHT),
+            tag("td", count(it["calls"]), class_=_RIGHT),
+            tag("td", count(it["problems"]), class_=_RIGHT),
+            tag("td", when(it["started"])),
+            tag("td", tag("code", it["run"][:_SHOWN_ID], title=it["run"])),
+        )
+
+    return table("Runs", _RUN_HEADS, (row(it) for it in frame.iter_rows(named=True)))

@@ -1,0 +1,1 @@
+"""One page a file; each draws itself in `draw()`."""

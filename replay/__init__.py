@@ -1,0 +1,19 @@
+"""Replay: what was recorded, read back as tables and as runs rebuilt step by step.
+
+    from toolwitness.replay.load import open_source
+    from toolwitness.replay import metrics, runs
+
+    with open_source("toolwitness.duckdb") as source:
+        metrics.tool_health(source)            # polars frame, one row per (server, tool)
+        replay = runs.replay_run(source, "9f3c")   # a run by its id or a unique prefix of it
+
+`load`         `open_source(db)` -> `Source`; `Source.query(name, **params)` -> polars frame; `use(source)` and `current()`
+               for the pages of one process.
+`metrics`      named figures as frames (`tool_health`, `tool_calls`, `runs`, `failed_runs`, `unknown_commits`, `overview`,
+               `weekly_totals`, ...) and `tool_rows` as dicts.
+`runs`         `find_run(source, prefix)` -> run id; `replay_run(source, run)` -> `RunReplay`.
+`steps`        what a replay consists of: `RunReplay`, `StepReplay`, `CallReplay`, `GateReplay`, `AttemptReplay`, ...
+`reconstruct`  pure: rows of the replay queries -> `RunReplay`.
+`tables`       tool health and runs for a terminal; `transcript`: a replay for a terminal.
+`metric_docs`  docs/metrics.md from the headers of the SQL files.
+"""

@@ -1,0 +1,115 @@
+"""Opens a database for reading, wherever it is: in this process, in a file, or behind a running toolwitness."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import polars as pl
+import pyarrow as pa
+
+from toolwitness.collector.store.owner import read_owner
+from toolwitness.collector.store.remote import RemoteStore
+from toolwitness.collector.store.store import Store
+from toolwitness.model.exceptions import CollectorAnswerError, StoreHeldError, StoreMissingError
+
+
+class Answering(Protocol):
+    """Something that answers named queries: a `Store` or a `RemoteStore`."""
+
+    def query(self, name: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        """The rows of the named query."""
+        ...
+
+
+class Source:
+    """Where figures are read from; `where` says it to a person (a file's path or a URL)."""
+
+    def __init__(self, backend: Answering, where: str) -> None:
+        self.backend = backend
+        self.where = where
+
+    def query(self, name: str, **params: object) -> pl.DataFrame:
+        """The rows of the named query; parameters by name.
+
+        Raises UnknownQueryError where there is no such query or the parameters do not fit.
+        """
+        return cast("pl.DataFrame", pl.from_arrow(self.backend.query(name, params)))
+
+
+def running(db: Path) -> RemoteStore | None:
+    """The running toolwitness that serves the file, if one does; the word in the owner file may be out of date."""
+    owner = read_owner(db)
+    if owner is None or not owner.url:
+        return None
+    remote = RemoteStore(owner.url)
+    try:
+        served = remote.health().get("db")
+    except CollectorAnswerError:
+        return None
+    return remote if served == str(db.resolve()) else None
+
+
+def _from_running(db: Path) -> Source | None:
+    remote = running(db)
+    return None if remote is None else Source(remote, remote.url)
+
+
+def _refuse_missing(db: Path) -> None:
+    if not db.exists():
+        raise StoreMissingError(
+            f"there is no database at {db}; `toolwitness import PATH --db {db}` makes one from recorded runs, "
+            f"`toolwitness up --db {db}` one from running agents, and `make demo` one with demo data"
+        )
+
+
+@contextmanager
+def open_source(db: str | Path) -> Iterator[Source]:
+    """A source for the database file `db`, for the time of the `with` block.
+
+    Where a running toolwitness holds the file, its named queries answer, else the file is opened read-only. Raises
+    StoreMissingError where there is no file and StoreHeldError where a process that answers no queries holds it.
+    """
+    path = Path(db)
+    source = _from_running(path)
+    if source is not None:
+        yield source
+        return
+    _refuse_missing(path)
+    try:
+        store = Store.open(path, read_only=True)
+    except StoreHeldError:
+        # A toolwitness may have taken the file between the two looks.
+        source = _from_running(path)
+        if source is None:
+            raise
+        yield source
+        return
+    try:
+        yield Source(store, str(path))
+    finally:
+        store.close()
+
+
+_in_use: list[Source] = []
+_in_use_lock = threading.Lock()
+
+
+def use(source: Source | None) -> None:
+    """Make `source` the one that `current()` gives, in every thread of this process; None takes it away again."""
+    with _in_use_lock:
+        _in_use[:] = [] if source is None else [source]
+
+
+def current() -> Source:
+    """The source that this process reads, for pages that have no way to be handed one.
+
+    Raises StoreMissingError where `use()` has not been called.
+    """
+    with _in_use_lock:
+        if not _in_use:
+            raise StoreMissingError("no database is in use in this process; start the pages with `toolwitness up --db FILE`")
+        return _in_use[0]

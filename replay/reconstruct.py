@@ -1,0 +1,341 @@
+"""Rebuilds a run from the rows of the replay queries; pure, so that it can be tested without a database.
+
+What the rows do not tell is named in `unknown`, never shown as no, zero or success.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolwitness.replay.metrics import iso_time
+from toolwitness.replay.steps import (
+    AttemptReplay,
+    CallReplay,
+    GateReplay,
+    ReconciliationReplay,
+    RemovedTool,
+    RunReplay,
+    StepReplay,
+    ToolName,
+    VisibleTool,
+)
+
+Row = Mapping[str, Any]
+
+_NS_PER_MS = 1_000_000
+_ANSWERED = frozenset({"ok", "empty", "partial"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRows:
+    """The rows of the replay queries of one run, each list in its query's order."""
+
+    run: Row
+    decisions: Sequence[Row]
+    calls: Sequence[Row]
+    gates: Sequence[Row]
+    attempts: Sequence[Row]
+    reconciliations: Sequence[Row]
+    toolsets: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What a call's replay takes from the rest of the run, each by call id."""
+
+    gates: Mapping[str, list[GateReplay]]
+    attempts: Mapping[str, list[AttemptReplay]]
+    reconciliations: Mapping[str, list[ReconciliationReplay]]
+    used_in_arguments: Mapping[str, list[str]]
+    used_in_answers: Mapping[str, list[str]]
+    repeat_of: Mapping[str, str]
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def _pick(row: Row, *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in names}
+
+
+def _duration_ms(row: Row, start: str, end: str) -> float | None:
+    return (row[end] - row[start]) / _NS_PER_MS if row["time_known"] else None
+
+
+def _gate(row: Row) -> GateReplay:
+    return GateReplay(
+        kind=row["gate_kind"],
+        mode=row["gate_mode"],
+        pointers=tuple(row["pointers"] or ()),
+        keywords=tuple(row["keywords"] or ()),
+        **_pick(row, "verdict", "reason_code", "rule_id", "rule_version", "contract", "approver"),
+    )
+
+
+def _attempt(row: Row) -> AttemptReplay:
+    """An attempt from its own row, or an open one from its announcement."""
+    announced = row["record"] == "attempt_start"
+    return AttemptReplay(
+        ordinal=row["attempt_ordinal"],
+        status="open" if announced else row["attempt_status"],
+        sent=row["sent"] or "unknown",
+        effect_ruled_out=bool(row["effect_ruled_out"]),
+        duration_ms=None if announced else _duration_ms(row, "start_ns", "end_ns"),
+        **_pick(
+            row,
+            "retry_reason",
+            "backoff_ms",
+            "transport",
+            "error_class",
+            "error_type",
+            "vendor_code",
+            "remote_status",
+            "remote_reference",
+        ),
+    )
+
+
+def _attempt_rows(rows: Sequence[Row]) -> Iterable[Row]:
+    """Every attempt once: announcements count only where their attempt never arrived."""
+    arrived = {row["span_id"] for row in rows if row["record"] == "attempt"}
+    return (row for row in rows if row["record"] == "attempt" or row["parent_span_id"] not in arrived)
+
+
+def _by_call(rows: Iterable[Row], build: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[row["call_id"]].append(build(row))
+    return found
+
+
+def _users(rows: Sequence[Row], *, source: str, user: str) -> dict[str, list[str]]:
+    """Call id -> ids of the rows that name it among their sources."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        for used in row[source] or ():
+            found[used].append(row[user])
+    return found
+
+
+def _twins(calls: Sequence[Row]) -> dict[str, str]:
+    """Call id -> the latest earlier call with the same tool and arguments."""
+    latest: dict[tuple[str, str, str], str] = {}
+    found = {}
+    for row in calls:
+        if row["arguments_digest"] is None:
+            continue
+        key = (row["server"], row["tool"], row["arguments_digest"])
+        if key in latest:
+            found[row["call_id"]] = latest[key]
+        latest[key] = row["call_id"]
+    return found
+
+
+def _unknown_of_call(row: Row, gates: Sequence[GateReplay]) -> tuple[str, ...]:
+    """What the evidence about a call does not tell, in words."""
+    doubts = {
+        "proposal": not row["has_call_span"],
+        "decision": row["decision_id"] is None,
+        "visibility": row["visible"] == "unknown",
+        "schema version": row["schema_digest"] is None,
+        "side effect": row["side_effect"] == "unknown",
+        "arguments": row["arguments"] is None,
+        "execution": row["observation"] == "none" and row["attempts"] == 0 and not gates,
+        "end of the result": row["observation"] in {"cut_by_recording", "cut_on_wire"},
+        "commit": row["outcome"] == "unknown_commit",
+        "later use": row["observation"] in _ANSWERED and row["novel_values"] is None,
+        "time": not row["time_known"],
+    }
+    return tuple(word for word, doubtful in doubts.items() if doubtful)
+
+
+_CALL_FIELDS = (
+    "server",
+    "tool",
+    "via",
+    "registered",
+    "visible",
+    "side_effect",
+    "idempotent",
+    "tool_version",
+    "schema_digest",
+    "validated_schema_digest",
+    "definition_digest",
+    "key_digest",
+    "action_id",
+    "rejected_by",
+    "observation",
+    "transport_status",
+    "result_size",
+    "error_class",
+    "error_type",
+    "vendor_code",
+    "items_total",
+    "items_failed",
+    "commit_level",
+    "outcome",
+    "novel_values",
+)
+
+
+def _call(row: Row, around: _Around) -> CallReplay:
+    call = row["call_id"]
+    gates = around.gates.get(call, [])
+    return CallReplay(
+        call=call,
+        ordinal=row["call_ordinal"],
+        decision=row["decision_id"],
+        arguments=_parsed(row["arguments"]),
+        executed_arguments=_parsed(row["executed_arguments"]),
+        result=_parsed(row["result"]),
+        repeat_of=around.repeat_of.get(call),
+        provenance={leaf["pointer"]: leaf["origin"] for leaf in _parsed(row["provenance"]) or ()},
+        argument_sources=tuple(row["argument_sources"] or ()),
+        gates=tuple(gates),
+        attempts=tuple(around.attempts.get(call, ())),
+        reconciliations=tuple(around.reconciliations.get(call, ())),
+        discovery_query=_parsed(row["discovery_query"]),
+        discovery_hits=tuple(ToolName(**hit) for hit in _parsed(row["discovery_hits"]) or ()),
+        used_in_arguments=tuple(around.used_in_arguments.get(call, ())),
+        used_in_answers=tuple(around.used_in_answers.get(call, ())),
+        started=iso_time(row["started_ns"]) if row["time_known"] else None,
+        duration_ms=_duration_ms(row, "started_ns", "ended_ns") if row["has_call_span"] else None,
+        unknown=_unknown_of_call(row, gates),
+        **_pick(row, *_CALL_FIELDS),
+    )
+
+
+def _around(rows: RunRows) -> _Around:
+    def finding(row: Row) -> ReconciliationReplay:
+        return ReconciliationReplay(**_pick(row, "finding", "method", "found_by", "reason_code"))
+
+    return _Around(
+        gates=_by_call(rows.gates, _gate),
+        attempts=_by_call(_attempt_rows(rows.attempts), _attempt),
+        reconciliations=_by_call(rows.reconciliations, finding),
+        used_in_arguments=_users(rows.calls, source="argument_sources", user="call_id"),
+        used_in_answers=_users(rows.decisions, source="answer_sources", user="decision_id"),
+        repeat_of=_twins(rows.calls),
+    )
+
+
+def _visible_tool(row: Row) -> VisibleTool:
+    fields = _pick(row, "server", "tool", "schema_digest", "tool_version", "side_effect")
+    return VisibleTool(definition_digest=row["definition_digest"] or None, **fields)
+
+
+def _toolsets(rows: Sequence[Row]) -> dict[str, tuple[VisibleTool, ...]]:
+    found: dict[str, list[VisibleTool]] = defaultdict(list)
+    for row in rows:
+        found[row["toolset_digest"]].append(_visible_tool(row))
+    return {digest: tuple(members) for digest, members in found.items()}
+
+
+def _unknown_of_step(row: Row, visible: tuple[VisibleTool, ...] | None) -> tuple[str, ...]:
+    doubts = {
+        "visible tools": visible is None,
+        "whether these were all visible tools": visible is not None and row["visibility"] != "yes",
+        "how it ended": row["finish"] == "unknown",
+        "later use in its answer": row["answer_measured"] is False,
+    }
+    return tuple(word for word, doubtful in doubts.items() if doubtful)
+
+
+_STEP_FIELDS = (
+    "provider",
+    "model",
+    "finish",
+    "visibility",
+    "toolset_digest",
+    "candidate_digest",
+    "exposure",
+    "fallback_reason",
+    "fallback_added_writer",
+    "skill",
+    "skill_reason",
+)
+
+
+def _step(row: Row, calls: Sequence[CallReplay], toolsets: Mapping[str, tuple[VisibleTool, ...]], *, timed: bool) -> StepReplay:
+    visible = toolsets.get(row["toolset_digest"])
+    return StepReplay(
+        decision=row["decision_id"],
+        ordinal=row["decision_ordinal"],
+        visible=visible,
+        removals=tuple(RemovedTool(**removal) for removal in _parsed(row["removals"]) or ()),
+        exposure_members=tuple(row["exposure_members"] or ()),
+        chosen=tuple(row["chosen"] or ()),
+        answer_sources=tuple(row["answer_sources"] or ()),
+        calls=tuple(calls),
+        started=iso_time(row["start_ns"]) if timed else None,
+        unknown=_unknown_of_step(row, visible),
+        **_pick(row, *_STEP_FIELDS),
+    )
+
+
+def _loose_step(calls: Sequence[CallReplay]) -> StepReplay:
+    """The step that gathers calls whose decision did not arrive or was never known."""
+    return StepReplay(
+        decision=None,
+        ordinal=None,
+        provider=None,
+        model=None,
+        finish="unknown",
+        visibility="unknown",
+        toolset_digest=None,
+        candidate_digest=None,
+        visible=None,
+        removals=(),
+        exposure="unknown",
+        exposure_members=(),
+        fallback_reason=None,
+        fallback_added_writer="unknown",
+        skill=None,
+        skill_reason=None,
+        chosen=(),
+        answer_sources=(),
+        calls=tuple(calls),
+        started=None,
+        unknown=("decision", "visible tools"),
+    )
+
+
+def _unknown_of_run(row: Row) -> tuple[str, ...]:
+    doubts = {
+        "outcome": row["run_outcome"] == "unknown",
+        "time": not row["time_known"],
+        "run id (taken from the trace)": bool(row["run_inferred"]),
+        "task": row["task"] is None,
+    }
+    return tuple(word for word, doubtful in doubts.items() if doubtful)
+
+
+def _steps(rows: RunRows, *, timed: bool) -> tuple[StepReplay, ...]:
+    around, toolsets = _around(rows), _toolsets(rows.toolsets)
+    known = {row["decision_id"] for row in rows.decisions}
+    calls_of: dict[str | None, list[CallReplay]] = defaultdict(list)
+    for row in rows.calls:
+        calls_of[row["decision_id"] if row["decision_id"] in known else None].append(_call(row, around))
+    steps = [_step(row, calls_of[row["decision_id"]], toolsets, timed=timed) for row in rows.decisions]
+    return (*steps, _loose_step(calls_of[None])) if calls_of[None] else tuple(steps)
+
+
+def reconstruct(rows: RunRows) -> RunReplay:
+    """The run that these rows tell of, its steps in the order of the decisions and their calls in the order of proposal."""
+    run = rows.run
+    timed: bool = run["time_known"]
+    return RunReplay(
+        run=run["run_id"],
+        outcome=run["run_outcome"],
+        labels=_parsed(run["labels"]),
+        started=iso_time(run["started_ns"]) if timed else None,
+        ended=iso_time(run["ended_ns"]) if timed else None,
+        steps=_steps(rows, timed=timed),
+        unknown=_unknown_of_run(run),
+        **_pick(run, "source", "agent", "task", "task_category", "trial", "session", "outcome_source", "reward", "week"),
+    )

@@ -1,0 +1,203 @@
+"""What a replay consists of: a run, its steps, their calls, and what stopped or ran each call (D1).
+
+None means *not known*, never *no*. `unknown` lists in words what the evidence does not tell, so that a page or a program
+need not guess it from nulls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisibleTool:
+    """One tool that the model could see, and under which definition; digests are None where not known."""
+
+    server: str
+    tool: str
+    definition_digest: str | None
+    schema_digest: str | None
+    tool_version: str | None
+    side_effect: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateReplay:
+    """One gate's answer; a gate with `mode` observed never stopped anything."""
+
+    kind: str
+    mode: str
+    verdict: str
+    reason_code: str | None
+    rule_id: str | None
+    rule_version: str | None
+    contract: str | None
+    pointers: tuple[str, ...]
+    keywords: tuple[str, ...]
+    approver: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptReplay:
+    """One physical attempt; `status` open where only its announcement arrived."""
+
+    ordinal: int
+    status: str
+    sent: str
+    effect_ruled_out: bool
+    retry_reason: str | None
+    backoff_ms: float | None
+    transport: str | None
+    error_class: str | None
+    error_type: str | None
+    vendor_code: str | None
+    remote_status: int | None
+    remote_reference: str | None
+    duration_ms: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconciliationReplay:
+    """What was found out later about an unknown commit."""
+
+    finding: str
+    method: str
+    found_by: str | None
+    reason_code: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolName:
+    """A tool by its identity."""
+
+    server: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallReplay:
+    """One logical call, from its proposal to what became of its result.
+
+    `arguments`, `executed_arguments`, `result` and `discovery_query` are redacted copies, parsed. `used_in_arguments` are
+    the later calls and `used_in_answers` the decisions in which values that were new in this result reappear (evidence of
+    re-appearance, not of cause). `provenance` maps JSON pointers of arguments to their origin. `repeat_of` is the latest
+    earlier call with the same tool and arguments.
+    """
+
+    call: str
+    ordinal: int | None
+    decision: str | None
+    server: str
+    tool: str
+    via: str | None
+    registered: str
+    visible: str
+    side_effect: str
+    idempotent: str
+    tool_version: str | None
+    schema_digest: str | None
+    validated_schema_digest: str | None
+    definition_digest: str | None
+    arguments: Any
+    executed_arguments: Any
+    key_digest: str | None
+    action_id: str | None
+    repeat_of: str | None
+    provenance: dict[str, str]
+    argument_sources: tuple[str, ...]
+    gates: tuple[GateReplay, ...]
+    rejected_by: str | None
+    attempts: tuple[AttemptReplay, ...]
+    observation: str
+    transport_status: str
+    result: Any
+    result_size: int | None
+    error_class: str | None
+    error_type: str | None
+    vendor_code: str | None
+    items_total: int | None
+    items_failed: int | None
+    commit_level: str | None
+    discovery_query: Any
+    discovery_hits: tuple[ToolName, ...]
+    outcome: str
+    reconciliations: tuple[ReconciliationReplay, ...]
+    novel_values: int | None
+    used_in_arguments: tuple[str, ...]
+    used_in_answers: tuple[str, ...]
+    started: str | None
+    duration_ms: float | None
+    unknown: tuple[str, ...]
+
+
+def _place(call: CallReplay) -> tuple[bool, int]:
+    """Where a call stands in its run; one whose own span is missing comes last."""
+    return call.ordinal is None, call.ordinal or 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedTool:
+    """A candidate that was kept from the model, and why."""
+
+    server: str
+    tool: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReplay:
+    """One decision of the model with the calls that it proposed.
+
+    `visible` is None where nothing is known of what the model saw; `visibility` says whether it is all that it saw.
+    `decision` is None for the one step that gathers calls whose decision is not known.
+    """
+
+    decision: str | None
+    ordinal: int | None
+    provider: str | None
+    model: str | None
+    finish: str
+    visibility: str
+    toolset_digest: str | None
+    candidate_digest: str | None
+    visible: tuple[VisibleTool, ...] | None
+    removals: tuple[RemovedTool, ...]
+    exposure: str
+    exposure_members: tuple[str, ...]
+    fallback_reason: str | None
+    fallback_added_writer: str
+    skill: str | None
+    skill_reason: str | None
+    chosen: tuple[str, ...]
+    answer_sources: tuple[str, ...]
+    calls: tuple[CallReplay, ...]
+    started: str | None
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReplay:
+    """One run, step by step; `trial`, `task` and times are None where not known."""
+
+    run: str
+    source: str
+    agent: str | None
+    task: str | None
+    task_category: str | None
+    trial: int | None
+    session: str | None
+    outcome: str
+    outcome_source: str
+    reward: float | None
+    labels: Any
+    week: str
+    started: str | None
+    ended: str | None
+    steps: tuple[StepReplay, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def calls(self) -> tuple[CallReplay, ...]:
+        """Every call in the order of its proposal."""
+        return tuple(sorted((call for step in self.steps for call in step.calls), key=_place))

@@ -1,0 +1,148 @@
+"""Tables for a terminal: readable at 100 columns, plain when piped, no meaning in colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_WIDTH = 100
+_TOOL_WIDTH = 30
+_SHORTEST_ID = 8
+_NOTHING = "·"
+_STYLE_OF = {
+    "success": "green",
+    "succeeded": "green",
+    "failure": "red",
+    "failed": "red",
+    "abandoned": "red",
+    "rejected": "red",
+    "unknown_commit": "bold red",
+    "unknown": "yellow",
+    "indeterminate": "yellow",
+    "pending": "yellow",
+}
+
+
+def console() -> Console:
+    """Standard output as a console: as wide as the terminal, and 100 columns where there is none."""
+    found = Console(highlight=False, emoji=False, markup=False)
+    return found if found.is_terminal else Console(highlight=False, emoji=False, markup=False, width=_WIDTH)
+
+
+def word(given: str | None) -> Text:
+    """A word of the records in its colour; None is unknown."""
+    shown = given or "unknown"
+    return Text(shown, style=_STYLE_OF.get(shown, ""))
+
+
+def tool_name(server: str | None, tool: str | None) -> str:
+    """A tool as people write it: `server/tool`, or the bare name where no server is known.
+
+    A name may be text of a model's: what could steer a terminal is shown as a question mark.
+    """
+    name = f"{server}/{tool}" if server else str(tool)
+    return "".join(sign if sign.isprintable() else "?" for sign in name)
+
+
+def _count(number: int) -> str:
+    """A count; nothing happened is a dot, so that figures stand out."""
+    return str(number) if number else _NOTHING
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part}/{whole}" if whole else "-"
+
+
+def _table(*headings: str, right: Iterable[str] = ()) -> Table:
+    """An empty table whose first column takes what width is left; headings in `right` stand over figures."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    figures = set(right)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if heading in figures else "left", no_wrap=place > 0, vertical="top")
+    return table
+
+
+_TOOL_FIGURES = (
+    "vis-\nible",
+    "selec-\nted",
+    "rate",
+    "calls",
+    "rejec-\nted",
+    "err-\nors",
+    "time-\nouts",
+    "cut\noff",
+    "unk.\ncomm.",
+    "re-\npeats",
+    "used",
+    "runs\nok",
+)
+_TOOL_LEGEND = (
+    "visible, selected: decisions. rate: selected while visible / visible. rejected: stopped by an enforced gate. cut off: the "
+    "result's end is not known. unk. comm.: unknown commits, not known whether they took effect. repeats: same arguments again "
+    "in the run. used: results of which a new value reappears later / measured results. runs ok: succeeded / that called it."
+)
+
+
+def _tool_cells(row: Mapping[str, Any]) -> list[str]:
+    rate, used = row["selection_rate"], row["utilisation"]
+    name = tool_name(row["server"], row["tool"])
+    counts = ("calls", "rejected", "errors", "timeouts", "indeterminate", "unknown_commits", "identical_repeats")
+    return [
+        name if len(name) <= _TOOL_WIDTH or not row["server"] else f"{row['server']}/\n  {row['tool']}",
+        _count(row["visible"]),
+        _count(row["selected"]),
+        "-" if rate is None else f"{rate:.1%}",
+        *(_count(row[name]) for name in counts),
+        _share(used["either"], used["denominator"]),
+        _share(row["runs_succeeded"], row["runs"]),
+    ]
+
+
+def tools_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Tool health, from the rows of `metrics.tool_rows`, a part for each week where they are by week."""
+    table = _table("tool", *_TOOL_FIGURES, right=_TOOL_FIGURES)
+    by_week = sorted(rows, key=lambda row: str(row.get("week", "")))
+    for week, part in groupby(by_week, key=lambda row: row.get("week")):
+        if week is not None:
+            table.add_row(Text(f"week {week}", style="bold"))
+        for row in part:
+            table.add_row(*_tool_cells(row))
+    return Group(table, "", Text(_TOOL_LEGEND, style="dim"))
+
+
+def _shared_length(one: str, other: str) -> int:
+    """How many characters two ids have in common at their beginning."""
+    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Each id -> as much of its beginning as no other of them has, at least 8 characters."""
+    ordered = sorted(set(ids))
+    needed = dict.fromkeys(ordered, _SHORTEST_ID - 1)
+    for one, other in pairwise(ordered):
+        shared = _shared_length(one, other)
+        needed[one], needed[other] = max(needed[one], shared), max(needed[other], shared)
+    return {full: full[: needed[full] + 1] for full in ordered}
+
+
+def runs_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Runs, from the rows of `metrics.runs`; ids as short as `toolwitness replay` understands them."""
+    figures = ("trial", "decisions", "calls", "problems")
+    table = _table("task", "run", "started", "source", "outcome", *figures, right=figures)
+    shown = short_ids(row["run"] for row in rows)
+    for row in rows:
+        table.add_row(
+            row["task"] or "-",
+            shown[row["run"]],
+            (row["started"] or "unknown")[:16].replace("T", " "),
+            row["source"],
+            word(row["outcome"]),
+            "-" if row["trial"] is None else str(row["trial"]),
+            *(_count(row[name]) for name in figures[1:]),
+        )
+    return table

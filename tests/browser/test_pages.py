@@ -1,0 +1,185 @@
+from playwright.sync_api import expect
+
+from toolwitness.replay import metrics
+from toolwitness.replay.load import open_source
+from toolwitness.replay.runs import replay_run
+
+
+def card(page, label):
+    """The text of the value in the headline figure of that label."""
+    return page.locator(".card", has=page.get_by_text(label, exact=True)).locator(".value")
+
+
+def cells(page, caption):
+    """The text of every cell of a table, row by row."""
+    rows = page.get_by_role("region", name=caption).locator("tbody tr")
+    return rows.evaluate_all("rows => rows.map(row => [...row.children].map(cell => cell.innerText.trim()))")
+
+
+def expect_figures(page, db):
+    """The headline figures and the table of tools are those that the queries give."""
+    with open_source(db) as source:
+        totals = metrics.overview(source)
+        tools = metrics.tool_health(source)
+    for label, key in (
+        ("Runs", "runs"),
+        ("Calls", "calls"),
+        ("Calls in error", "errors"),
+        ("Unknown commits", "unknown_commits"),
+    ):
+        expect(card(page, label)).to_have_text(f"{totals[key]:,}")
+    shown = {tuple(reversed((*row[0].split("\n"), "")[:2])): row[1:] for row in cells(page, "Tool health by tool")}
+    assert set(shown) == {(tool["server"], tool["tool"]) for tool in tools.iter_rows(named=True)}
+    for tool in tools.iter_rows(named=True):
+        calls, _, selection, errors, timeouts, commits, rejected, used = shown[tool["server"], tool["tool"]]
+        assert (calls, timeouts) == (f"{tool['calls']:,}", f"{tool['timeouts']:,}")
+        assert (commits, rejected) == (f"{tool['unknown_commits']:,}", f"{tool['rejected']:,}")
+        assert errors == (f"{tool['errors']:,} of {tool['calls']:,}" if tool["calls"] else "no calls")
+        seen = f"{tool['selected_visible']:,} of {tool['visible']:,}"
+        assert selection.endswith(seen if tool["visible"] else "not measurable")
+        could = tool["utilisation_denominator"]
+        assert used == (f"{tool['utilisation_either']:,} of {could:,}" if could else "not measurable")
+
+
+def test_tool_health_shows_what_the_queries_give(reader, office):
+    """Every figure of the page is the store's, and demo data among it is labelled."""
+    url, db = office
+    page = reader.open(url)
+    expect_figures(page, db)
+    expect(page.get_by_role("note")).to_contain_text("Demo data.")
+    reader.keep("tool-health")
+
+
+def test_a_week_in_the_address_narrows_the_figures(reader, office):
+    """A link to a week shows that week's figures, under the path that the page is known by too."""
+    url, db = office
+    page = reader.open(f"{url}/tool-health?week=2026-W46")
+    expect(page).to_have_url(f"{url}/?week=2026-W46")
+    with open_source(db) as source:
+        (week,) = metrics.weekly_totals(source).filter(week="2026-W46").to_dicts()
+    expect(card(page, "Calls")).to_have_text(f"{week['calls']}")
+    expect(page.get_by_role("combobox", name="Week")).to_have_value("2026-W46")
+
+
+def test_from_a_tool_to_its_calls_to_a_replay(reader, office):
+    """Two clicks lead from a tool to what happened in one run, without loading the application again."""
+    url, db = office
+    page = reader.open(url)
+    page.evaluate("window.stillHere = true")
+    page.get_by_role("link", name="book_room").click()
+    expect(page.get_by_role("heading", name="Calls of rooms / book_room")).to_be_in_viewport()
+    with open_source(db) as source:
+        calls = metrics.tool_calls(source, "rooms", "book_room")
+    assert len(cells(page, "Calls of rooms / book_room")) == calls.height
+    reader.settle()
+    reader.keep("tool-calls")
+    page.get_by_role("link", name="task book 4").click()
+    expect(page).to_have_url(f"{url}/replay?run=live-w4-trouble")
+    expect(page.get_by_role("heading", name="Task book 4")).to_be_visible()
+    assert page.evaluate("window.stillHere")
+
+
+def test_failed_runs_are_listed_with_their_first_problem(reader, office):
+    """The list is the query's, in its order, and leads to the replays."""
+    url, db = office
+    page = reader.open(f"{url}/failed-runs")
+    with open_source(db) as source:
+        failed = metrics.failed_runs(source)
+    rows = cells(page, "Failed runs")
+    problems = [problem.replace("_", " ") for problem in failed["first_problem"]]
+    assert [problem in row[1] for problem, row in zip(problems, rows, strict=True)] == [True] * failed.height
+    reader.keep("failed-runs")
+    page.get_by_role("link", name="task book 4").click()
+    expect(page).to_have_url(f"{url}/replay?run=live-w4-trouble")
+
+
+def test_failed_runs_of_one_source(reader, office):
+    """A source in the address leaves the other sources out, and another choice is kept there in its place."""
+    url, db = office
+    page = reader.open(f"{url}/failed-runs?source=demo")
+    with open_source(db) as source:
+        failed = metrics.failed_runs(source).filter(source="demo")
+    assert len(cells(page, "Failed runs")) == failed.height
+    expect(page.get_by_role("note")).to_contain_text("scripted agent that comes with toolwitness")
+    page.get_by_role("combobox", name="Source").click()
+    page.get_by_role("option", name="live").click()
+    expect(page).to_have_url(f"{url}/failed-runs?source=live")
+    expect(page.get_by_role("note")).to_have_count(0)
+
+
+def test_a_replay_shows_every_step(reader, office):
+    """A deep link opens the run step by step; what was redacted is a chip and a made-up tool name no element."""
+    url, db = office
+    page = reader.open(f"{url}/replay?run=live-w4-trouble")
+    with open_source(db) as source:
+        run = replay_run(source, "live-w4-trouble")
+    expect(page.locator("details.step")).to_have_count(len(run.steps))
+    for at in range(1, len(run.steps)):
+        page.locator("details.step > summary").nth(at).click()
+    for call in run.calls:
+        shown = page.get_by_label(f"call of {call.tool}")
+        expect(shown.locator("h4")).to_contain_text(call.outcome.replace("_", " "))
+    expect(page.get_by_text("[redacted: personal string, 9-16 chars, email]").first).to_be_visible()
+    expect(page.locator(".tw img")).to_have_count(0)
+    reader.keep("replay")
+
+
+def test_a_run_is_found_by_its_task(reader, office):
+    """A wrong link says so and offers the runs that are there; a part of the task finds the one that was meant."""
+    page = reader.open(f"{office[0]}/replay?run=nope")
+    expect(page.get_by_role("alert")).to_contain_text("nope")
+    page.get_by_role("link", name="All runs").click()
+    expect(page.get_by_role("region", name="Runs")).to_be_visible()
+    reader.keep("replay-choose")
+    page.get_by_label("Find a run").fill("book 3")
+    page.get_by_label("Find a run").press("Enter")
+    expect(page.get_by_role("link", name="task book")).to_have_text(["task book 3, trial 0"])
+
+
+def test_an_empty_page_says_how_to_get_data(reader, nothing):
+    """On each page a new user is told the exact commands."""
+    url, db = nothing
+    page = reader.open(url)
+    for title in ("Tool health", "Failed runs", "Replay"):
+        page.get_by_role("link", name=title).click()
+        expect(page.get_by_role("heading", name=title)).to_be_visible()
+        for command in ("make demo", f"toolwitness import PATH --db {db}", "toolwitness.instrument()"):
+            expect(page.locator("pre", has_text=command)).to_be_visible()
+    reader.keep("empty")
+
+
+def test_imported_runs_are_shown_with_their_figures(reader, airline):
+    """On real trajectories without times the figures are the store's, and no tool has a place in time."""
+    url, db = airline
+    page = reader.open(url)
+    expect_figures(page, db)
+    expect(page.locator(".trend")).to_have_count(0)
+    expect(page.get_by_text("time unknown").first).to_be_visible()
+    expect(page.get_by_text("Demo data.")).to_have_count(0)
+    reader.keep("airline-tool-health")
+
+
+def test_an_imported_run_is_replayed(reader, airline):
+    """From the list of failed runs a real run opens with all its steps."""
+    url, db = airline
+    page = reader.open(f"{url}/failed-runs")
+    with open_source(db) as source:
+        first = metrics.failed_runs(source)["run"][0]
+        run = replay_run(source, first)
+    reader.keep("airline-failed-runs")
+    page.get_by_role("region", name="Failed runs").get_by_role("link").first.click()
+    expect(page.locator("details.step")).to_have_count(len(run.steps))
+    reader.keep("airline-replay")
+
+
+def test_the_pages_in_the_dark_and_on_a_narrow_screen(reader, office):
+    """A reader who prefers dark gets dark, and nothing but a table's own frame scrolls sideways."""
+    reader.page.emulate_media(color_scheme="dark")
+    for path, name in (("", "tool-health"), ("replay?run=live-w4-trouble", "replay")):
+        page = reader.open(f"{office[0]}/{path}")
+        assert page.locator(".stApp").evaluate("app => getComputedStyle(app).backgroundColor") == "rgb(17, 23, 22)"
+        reader.keep(f"dark-{name}")
+        page.set_viewport_size({"width": 430, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        reader.keep(f"narrow-{name}")
+        page.set_viewport_size({"width": 1440, "height": 900})

@@ -1,0 +1,279 @@
+"""What becomes of a call, derived in the file by all its spans."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolwitness.collector.store.store import Store
+from toolwitness.model import codec
+from toolwitness.model.enums import Known, ObservationStatus, RecordKind, SideEffect
+from toolwitness.model.outcome import Access, Age, Effect, Evidence, GateState, LastAttempt, Settled, outcome
+from toolwitness.model.records import Attempt, AttemptStart, Call, Gate, Reconciliation
+from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, WEEK_NS, History
+
+TIMEOUT_NS = 900 * SECOND_NS
+NOT_BEFORE_EXECUTION = {"output_validation", "recovery"}
+COLUMNS = ("gate_state", "last_attempt", "last_effect", "earlier_effect", "observation", "settled", "age", "outcome")
+
+
+@pytest.fixture(name="calls")
+def fixture_calls(store, rows_of):
+    """`calls(rows)` stores rows in a group of their own and returns the calls by id."""
+
+    def calls(rows):
+        store.write_group([rows])
+        return {row["call_id"]: row for row in rows_of("select * from calls")}
+
+    return calls
+
+
+def only(found):
+    """The one call of a history."""
+    (call,) = found.values()
+    return call
+
+
+def gates_of(rows):
+    """The last verdicts of the gates that could stop the call, by kind."""
+    told = sorted((row for row in rows if row["record"] == "gate"), key=lambda row: row["start_ns"])
+    return {
+        row["gate_kind"]: row["verdict"]
+        for row in told
+        if row["gate_mode"] == "enforced" and row["gate_kind"] not in NOT_BEFORE_EXECUTION
+    }
+
+
+def gate_state(rows):
+    """Which state the last verdicts come to."""
+    verdicts = set(gates_of(rows).values())
+    ranked = {"deny": GateState.REJECTED, "skip": GateState.SKIPPED, "needs_approval": GateState.PENDING}
+    return next((state for verdict, state in ranked.items() if verdict in verdicts), GateState.CLEAR)
+
+
+def attempts_of(rows):
+    """(status, effect possible) of each attempt, in order; an announced one that never came is open."""
+    came = {row["span_id"] for row in rows if row["record"] == "attempt"}
+    told = [row for row in rows if row["record"] == "attempt"]
+    told += [row for row in rows if row["record"] == "attempt_start" and row["parent_span_id"] not in came]
+    told.sort(key=lambda row: (row["attempt_ordinal"], row["start_ns"]))
+    return [
+        (row.get("attempt_status", "open"), row.get("sent") != "no" and not row.get("effect_ruled_out", False)) for row in told
+    ]
+
+
+def last_finding(rows):
+    """What the latest reconciliation found."""
+    told = sorted((row for row in rows if row["record"] == "reconciliation"), key=lambda row: row["start_ns"])
+    return Settled(told[-1]["finding"]) if told else Settled.NO_FINDING
+
+
+def evidence_of(rows):
+    """The evidence about one call, told in plain Python; no call here is older than the time-out."""
+    attempts = attempts_of(rows)
+    status, possible = attempts[-1] if attempts else ("none", False)
+    doubtful = any(possible and status != "ok" for status, possible in attempts[:-1])
+    call = next((row for row in rows if row["record"] == "call"), {})
+    return Evidence(
+        gate=gate_state(rows),
+        attempt=LastAttempt(status),
+        last_effect=Effect.POSSIBLE if possible else Effect.NONE,
+        earlier_effect=Effect.POSSIBLE if doubtful else Effect.NONE,
+        observation=ObservationStatus(call.get("observation", "none")),
+        access=Access.READS if call.get("side_effect") == "read" else Access.MAY_WRITE,
+        settled=last_finding(rows),
+        age=Age.WITHIN,
+    )
+
+
+def fields(kind, **fixed):
+    """A strategy for the fields of a record that decide an outcome."""
+    hints = codec.FIELDS_OF[kind]
+    free = {
+        RecordKind.CALL: ("observation", "side_effect"),
+        RecordKind.GATE: ("gate_kind", "verdict", "gate_mode"),
+        RecordKind.ATTEMPT: ("attempt_status", "sent", "effect_ruled_out"),
+        RecordKind.RECONCILIATION: ("finding",),
+    }[kind]
+    drawn = {name: st.booleans() if hints[name] is bool else st.sampled_from(hints[name]) for name in free}
+    return st.fixed_dictionaries(drawn).map(lambda given: (kind, {**fixed, **given}))
+
+
+STORIES = st.lists(
+    fields(RecordKind.GATE)
+    | fields(RecordKind.ATTEMPT)
+    | fields(RecordKind.RECONCILIATION, method="person")
+    | st.just((RecordKind.ATTEMPT_START, {})),
+    max_size=6,
+)
+RECORDS = {cls.kind: cls for cls in (Call, Gate, Attempt, AttemptStart, Reconciliation)}
+
+
+def told(history, number, call, story):
+    """Tell one drawn story of a call; its rows."""
+    ids = {"run_id": "r", "call_id": f"{number:08x}00000000"}
+    before = len(history.rows)
+    for ordinal, (kind, given_fields) in enumerate(story):
+        takes = codec.FIELDS_OF[kind]
+        extra = {"attempt_ordinal": ordinal} if "attempt_ordinal" in takes else {}
+        extra |= {"tool": "t"} if "tool" in takes else {}
+        span_id, parent = f"{number:08x}{ordinal + 1:08x}", f"{number:08x}{ordinal + 101:08x}"
+        history.add(RECORDS[kind](**ids, **given_fields, **extra), span_id=span_id, parent=parent)
+    if call is not None:
+        history.add(Call(**ids, tool="t", call_ordinal=number, **call[1]), span_id=ids["call_id"])
+    return history.rows[before:]
+
+
+@settings(max_examples=8, deadline=None)
+@given(drawn=st.lists(st.tuples(st.none() | fields(RecordKind.CALL), STORIES), min_size=1, max_size=30))
+def test_the_file_judges_calls_as_plain_python_does(tmp_path_factory, drawn):
+    """Whatever spans a call has, its row holds their evidence and the outcome that `model.outcome` gives it."""
+    history = History()
+    expected = {}
+    for number, (call, story) in enumerate(drawn):
+        rows = told(history, number, call, story)
+        if rows:
+            evidence = evidence_of(rows)
+            expected[rows[0]["call_id"]] = (*evidence._replace(access=None), outcome(evidence))
+    store = Store.open(tmp_path_factory.mktemp("drawn") / "db", clock=lambda: MONDAY_NS)
+    store.write_group([history.rows])
+    stored = store.read(lambda cursor: cursor.sql("select * from calls").to_arrow_table().to_pylist())
+    store.close()
+    found = {row["call_id"]: tuple(row[name] for name in COLUMNS) for row in stored}
+    assert found == {call: tuple(value for value in values if value is not None) for call, values in expected.items()}
+
+
+def story_of_a_payment(number):
+    """A call that waited for approval, timed out, and was retried; five spans."""
+    history = History()
+    call = f"{number:08x}00000000"
+    ids = {"run_id": "r", "call_id": call}
+    history.add(Gate(**ids, gate_kind="confirmation", verdict="needs_approval"), span_id=f"{number:08x}00000001")
+    history.add(Gate(**ids, gate_kind="confirmation", verdict="allow"), span_id=f"{number:08x}00000002")
+    attempt = f"{number:08x}00000003"
+    history.add(AttemptStart(**ids, tool="pay", attempt_ordinal=0), span_id=f"{number:08x}00000004", parent=attempt)
+    history.add(Attempt(**ids, attempt_ordinal=0, attempt_status="timeout", sent=Known.YES), span_id=attempt)
+    history.add(Call(**ids, call_ordinal=0, tool="pay", side_effect=SideEffect.WRITE), span_id=call)
+    return history.rows
+
+
+def test_any_order_of_arrival_gives_the_same_call(store, rows_of):
+    """Every order of a call's five spans over five groups ends in the row that one group gives."""
+    orders = list(itertools.permutations(range(5)))
+    stories = [story_of_a_payment(number) for number in range(len(orders) + 1)]
+    store.write_group([stories.pop()])
+    for turn in range(5):
+        store.write_group([[story[order[turn]] for story, order in zip(stories, orders, strict=True)]])
+    own = ("call_id", "span_id")
+    results = {tuple((k, v) for k, v in row.items() if k not in own) for row in rows_of("select * from calls")}
+    assert len(results) == 1
+    assert dict(*results)["outcome"] == "unknown_commit"
+
+
+def test_a_denied_approval_is_a_rejection_without_attempts(calls):
+    """A wait for approval that ends in a denial leaves a rejected call that nothing ran."""
+    history = History()
+    run = history.run("r")
+    call = history.call(run, "pay", ObservationStatus.NONE)
+    history.gate(run, call, "confirmation", "needs_approval")
+    assert only(calls(history.rows))["outcome"] == "pending"
+    history.gate(run, call, "confirmation", "deny")
+    found = only(calls(history.rows[-1:]))
+    assert (found["outcome"], found["rejected"], found["rejected_by"], found["attempts"]) == (
+        "rejected",
+        True,
+        "confirmation",
+        0,
+    )
+
+
+def test_an_observed_gate_rejects_nothing(calls):
+    """A denial by a gate that could not stop the call leaves its outcome alone."""
+    history = History()
+    call = history.call(history.run("r"), "look")
+    history.gate("r", call, "policy", "deny", gate_mode="observed")
+    found = only(calls(history.rows))
+    assert (found["outcome"], found["rejected"], found["rejected_by"]) == ("succeeded", False, None)
+
+
+def announced():
+    """A history of an attempt that was announced and never heard of again."""
+    history = History()
+    call = "00000000000000aa"
+    history.attempt_start(history.run("r"), call, "pay", parent="00000000000000bb")
+    return history
+
+
+def test_an_announced_attempt_is_pending_and_then_an_unknown_commit(store, clock, calls, rows_of):
+    """Past the time-out nobody waits any longer, and whether it committed is not known."""
+    found = only(calls(announced().rows))
+    assert (found["outcome"], found["age"], found["attempts"]) == ("pending", "within", 1)
+    clock.now = found["last_attempt_ns"] + TIMEOUT_NS
+    assert store.derive_open() == 0
+    clock.now += 1
+    assert store.derive_open() == 1
+    assert rows_of("select outcome, age from calls") == [{"outcome": "unknown_commit", "age": "beyond"}]
+
+
+def test_open_calls_age_while_no_process_has_the_file_open(store, path, clock, calls):
+    """Opening the file again judges them by the time that it is then."""
+    call = only(calls(announced().rows))
+    store.close()
+    clock.now = call["t0_ns"] + TIMEOUT_NS + 1
+    opened = Store.open(path, clock=clock)
+    outcomes = opened.read(lambda cursor: cursor.sql("select outcome from calls").fetchall())
+    opened.close()
+    assert outcomes == [("unknown_commit",)]
+
+
+def test_the_attempt_that_was_announced_is_one_attempt(calls):
+    """An attempt and its announcement count once, and the attempt's own word holds."""
+    history = History()
+    run = history.run("r")
+    call = history.call(run, "pay")
+    attempt = history.attempt(run, call, "ok")
+    history.attempt_start(run, call, "pay", parent=attempt)
+    found = only(calls(history.rows))
+    assert (found["attempts"], found["last_attempt"]) == (1, "ok")
+
+
+def test_a_call_without_its_own_span_takes_tool_and_times_from_the_others(calls):
+    """What is known of it is shown, the rest is unknown and not guessed."""
+    history = announced()
+    found = only(calls(history.rows))
+    span = history.rows[-1]
+    shown = {name: found[name] for name in ("has_call_span", "tool", "server", "started_ns", "ended_ns", "run_id", "week")}
+    assert shown == {
+        "has_call_span": False,
+        "tool": "pay",
+        "server": "",
+        "started_ns": span["start_ns"],
+        "ended_ns": span["end_ns"],
+        "run_id": "r",
+        "week": "2026-W45",
+    }
+    assert (found["side_effect"], found["observation"]) == ("unknown", "none")
+
+
+def test_a_finding_weeks_later_in_another_trace_settles_the_call(calls):
+    """A reconciliation reaches back to spans that arrived long before it."""
+    history = History()
+    run = history.run("r")
+    call = history.call(run, "pay", ObservationStatus.TIMEOUT)
+    history.attempt(run, call, "timeout")
+    assert only(calls(history.rows))["outcome"] == "unknown_commit"
+    history.skip(5 * WEEK_NS)
+    history.reconciliation(run, call, "pay", "committed")
+    later = {**history.rows[-1], "trace_id": f"{2:032x}"}
+    found = only(calls([later]))
+    assert (found["outcome"], found["finding"], found["found_ns"]) == ("succeeded", "committed", later["start_ns"])
+    assert (found["t0_ns"], found["t1_ns"]) == (history.rows[1]["start_ns"], later["end_ns"])
+
+
+def test_times_that_stand_for_an_order_have_no_week(calls):
+    """A call of such a history is of week unknown."""
+    history = History(time_known=False)
+    history.call(history.run("r"), "look")
+    found = only(calls(history.rows))
+    assert (found["time_known"], found["week"]) == (False, "unknown")

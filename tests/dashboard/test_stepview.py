@@ -1,0 +1,79 @@
+import re
+
+import pytest
+
+from toolwitness.dashboard.stepview import facts, steps_view
+from toolwitness.replay.runs import replay_run
+from toolwitness.tests.browser import story
+
+
+def words(markup):
+    """The text of some markup, its white space made single."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", markup))
+
+
+@pytest.fixture(name="trouble")
+def fixture_trouble(source):
+    """The run in which all sorts of things happen, as HTML."""
+    return steps_view(replay_run(source, "live-w4-trouble"))
+
+
+def test_every_decision_is_a_step(source, trouble):
+    """Each decision can be opened and closed on its own."""
+    assert trouble.count('<details class="step"') == len(replay_run(source, "live-w4-trouble").steps)
+
+
+def test_the_first_problem_is_open(trouble):
+    """The reader lands on what went wrong first."""
+    opened = re.findall(r'<details class="step" open><summary>(.*?)</summary>', trouble)
+    assert ["book_room" in summary for summary in opened] == [True]
+
+
+def test_a_denial_names_its_rule(trouble):
+    """A rejected call says which gate stopped it, by which rule, and that nothing was attempted."""
+    assert "deny policy outside company, rule mail-7 v3" in words(trouble)
+    assert "none: stopped by policy" in words(trouble)
+
+
+def test_a_retry_is_a_further_attempt_of_the_same_call(trouble):
+    """Two attempts stand below one call, the second with why it was made."""
+    assert "retried because timeout, after waiting 500 ms" in words(trouble)
+
+
+def test_a_redacted_argument_is_a_chip_with_its_origin(trouble):
+    """What was redacted and where it came from can be told without the value."""
+    assert "[redacted: personal string, 9-16 chars, email] from user" in words(trouble)
+
+
+def test_what_could_not_be_seen_is_told_from_what_is_not_known(trouble):
+    """A step whose toolset is not known says so, and a tool that was kept away says why."""
+    assert "not known what the model could see" in words(trouble)
+    assert "files / delete_everything permission" in words(trouble)
+
+
+def test_a_made_up_tool_cannot_become_markup(trouble):
+    """Model text is shown as text."""
+    assert story.HOSTILE not in trouble
+    assert "not in any catalog" in words(trouble)
+
+
+def test_later_use_names_where_values_reappear(source):
+    """A result says in which calls and steps its new values came up again."""
+    run = replay_run(source, "imported-1")
+    first = run.calls[0]
+    assert f"call {run.calls[1].ordinal} (search_mail)" in words(steps_view(run))
+    assert first.used_in_answers
+    assert f"step {run.steps[-1].ordinal} (new values reappear there)" in words(steps_view(run))
+
+
+def test_a_call_without_an_answer_has_nothing_to_use(trouble):
+    """A timeout is neither an unused result nor one whose use could not be measured."""
+    assert words(trouble).count("Used later no result that could be used") == 4
+    assert "not measurable" not in trouble
+
+
+def test_the_head_says_what_is_not_known(source):
+    """A run without reward or times says unknown, not 0."""
+    shown = words(facts(replay_run(source, "imported-1")))
+    assert "Reward unknown" in shown
+    assert "Started time unknown" in shown

@@ -1,0 +1,11 @@
+from toolwitness.replay.metric_docs import HEADER_KEYS, metric_headers, metrics_page
+
+
+def test_the_page_is_up_to_date(root):
+    """docs/metrics.md is what the headers of the SQL files say."""
+    assert (root / "docs" / "metrics.md").read_text(encoding="utf-8") == metrics_page()
+
+
+def test_every_metric_says_what_it_counts():
+    """Question, numerator, denominator, grain and exclusions stand in every header."""
+    assert {frozenset(header) for header in metric_headers().values()} == {frozenset(HEADER_KEYS)}

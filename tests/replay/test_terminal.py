@@ -1,0 +1,106 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome
+from toolwitness.replay import metrics
+from toolwitness.replay.runs import replay_run
+from toolwitness.replay.tables import runs_table, short_ids, tool_name, tools_table
+from toolwitness.replay.transcript import replay_view
+from toolwitness.tests.factories import WEEK_NS, History
+
+
+def printed(view, width=100):
+    """What a terminal of that width without colours shows."""
+    out = io.StringIO()
+    Console(file=out, width=width, markup=False, highlight=False, emoji=False).print(view)
+    return out.getvalue()
+
+
+@pytest.fixture(name="source")
+def fixture_source(source_of):
+    """A run in which one call was used, one was denied and one timed out, two weeks after another run."""
+    history = History()
+    history.run("older-run", task="1")
+    history.call("older-run", "search", server="flights")
+    history.skip(2 * WEEK_NS)
+    history.run("the-run", RunOutcome.FAILURE, task="7", trial=0)
+    history.toolset("the-run", "set", [("flights", "search"), ("bank", "pay")])
+    step = history.decision("the-run", toolset_digest="set", visibility=Known.YES, finish="called", model="m-1")
+    found = history.call("the-run", "search", server="flights", decision_id=step, novel_values=2, visible=Known.YES)
+    history.attempt("the-run", found)
+    step = history.decision("the-run", toolset_digest="set", visibility=Known.YES, finish="called", model="m-1")
+    placeholder = '{"to": {"$tw:redacted": {"c": "personal", "t": "string", "len": "9-16", "why": "default"}}}'
+    denied = history.call("the-run", "pay", ObservationStatus.NONE, server="bank", decision_id=step, arguments=placeholder)
+    history.gate("the-run", denied, "policy", "deny", reason_code="limit", rule_id="max")
+    late = history.call("the-run", "pay", ObservationStatus.TIMEOUT, server="bank", argument_sources=(found,))
+    history.attempt("the-run", late, AttemptStatus.TIMEOUT, sent="yes")
+    return source_of(history)
+
+
+def test_tool_health_fits_100_columns(source):
+    """Every tool is one line with its figures, and no line is wider than 100 columns."""
+    text = printed(tools_table(metrics.tool_rows(source)))
+
+    assert max(map(len, text.splitlines())) <= 100
+    (line,) = [line for line in text.splitlines() if line.startswith("bank/pay")]
+    assert line.split() == ["bank/pay", "2", "1", "50.0%", "2", "1", "·", "1", "·", "1", "·", "-", "0/1"]
+
+
+def test_weeks_are_parts_of_the_table(source):
+    """By week, each week is a part with a heading of its own, in order."""
+    text = printed(tools_table(metrics.tool_rows(source, by_week=True)))
+
+    assert [line.strip() for line in text.splitlines() if line.startswith("week ")] == ["week 2026-W45", "week 2026-W47"]
+
+
+def test_runs_show_ids_that_replay_understands(source):
+    """A run's shown id is a unique beginning of it."""
+    text = printed(runs_table(metrics.runs(source).to_dicts()))
+
+    shown = next(line.split()[1] for line in text.splitlines() if line.startswith("7 "))
+    assert replay_run(source, shown).run == "the-run"
+
+
+def test_short_ids_stay_unique():
+    """Ids keep one character more than they share with any other, and at least eight."""
+    assert short_ids(["tau-bench-1", "tau-bench-12", "walk-it-slowly"]) == {
+        "tau-bench-1": "tau-bench-1",
+        "tau-bench-12": "tau-bench-12",
+        "walk-it-slowly": "walk-it-",
+    }
+
+
+def test_a_replay_tells_the_story_of_each_call(source):
+    """Visible tools, gates, attempts, observation, later use and unknowns stand in words."""
+    text = printed(replay_view(replay_run(source, "the-run")))
+
+    for said in (
+        "decision 0: called (m-1",
+        "visible tools (2), toolset set: bank/pay @unknown, flights/search @unknown",
+        "visible tools (2): as before",
+        "call 0: flights/search -> succeeded",
+        "used later in call 2",
+        "call 1: bank/pay -> rejected",
+        'arguments {"to": "<personal string 9-16>"}',
+        "gate policy: deny (limit, rule max)",
+        "no attempt recorded",
+        "call 2: bank/pay -> unknown_commit",
+        "attempt 0: timeout (sent yes, 1000.0 ms)",
+        "calls of which the decision is not known",
+    ):
+        assert said in text
+
+
+def test_a_name_cannot_steer_the_terminal():
+    """Control characters in a tool's name, which may be a model's text, are shown as question marks."""
+    assert tool_name("s", "a\x1b[2J\nb") == "s/a?[2J?b"
+
+
+def test_markup_in_recorded_text_stays_text(source_of):
+    """Square brackets in arguments are shown as they are."""
+    history = History()
+    history.call("r", "a", arguments='"[bold]x[/bold]"')
+
+    assert "[bold]x[/bold]" in printed(replay_view(replay_run(source_of(history), "r")))

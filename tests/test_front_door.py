@@ -1,0 +1,122 @@
+"""The names that a user imports, and what `instrument()` does when it cannot."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import toolwitness
+from toolwitness.replay.load import open_source
+
+NAMES = [
+    "Settings",
+    "ToolDefinition",
+    "call",
+    "current_call",
+    "decision",
+    "flush",
+    "instrument",
+    "run",
+    "tool",
+    "uninstrument",
+]
+
+
+def test_the_front_door_is_pinned():
+    """A new public name is a decision; at most twelve."""
+    assert NAMES == toolwitness.__all__ == sorted(toolwitness.__all__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_there_and_documented(name):
+    """Each name can be had and tells what it is for."""
+    assert getattr(toolwitness, name).__doc__
+
+
+def test_a_name_that_is_not_there_says_what_is():
+    """A misspelling is answered with the names."""
+    with pytest.raises(AttributeError, match=r"no attribute 'instument'; it has .*instrument"):
+        toolwitness.instument  # noqa: B018 -- asking is the point
+
+
+AGENT = """
+    import sys
+    import toolwitness
+    toolwitness.instrument(db=sys.argv[1])
+
+    @toolwitness.tool(side_effect="write")
+    def pay(amount):
+        return {"ok": True}
+
+    with toolwitness.run(task="invoice-7") as run:
+        with toolwitness.decision("scripted", tools=[pay]) as step:
+            call = step.call("pay", {"amount": 5})
+        with call:
+            print(pay(amount=5))
+        run.finish("success")
+"""
+
+
+def agent(db, *, python=sys.executable, **environment):
+    """Run an agent that writes the file itself."""
+    environ = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
+    return subprocess.run(
+        [python, "-c", textwrap.dedent(AGENT), str(db)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**environ, **environment},
+        check=False,
+    )
+
+
+def test_the_process_writes_the_file_itself(tmp_path):
+    """With `db=` no collector is needed, and the file holds the run when the script has ended."""
+    done = agent(tmp_path / "a.duckdb")
+    with open_source(tmp_path / "a.duckdb") as source:
+        (run,) = source.query("runs").to_dicts()
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{'ok': True}\n", "")
+    assert (run["task"], run["outcome"], run["decisions"], run["calls"]) == ("invoice-7", "success", 1, 1)
+
+
+def test_a_held_file_is_an_error_that_names_the_process(tmp_path):
+    """The agent runs on unrecorded, and one line says who holds the file."""
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print(flush=True); input()",
+            tmp_path / "a.duckdb",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        holder.stdout.readline()
+        done = agent(tmp_path / "a.duckdb")
+        holder.stdin.write(b"\n")
+        holder.stdin.flush()
+
+    assert (done.returncode, done.stdout) == (0, "{'ok': True}\n")
+    assert len(done.stderr.splitlines()) == 1
+    assert str(holder.pid) in done.stderr
+
+
+def test_without_the_extra_the_agent_runs_on(tmp_path):
+    """A bare install says which extra is missing, and the agent is not affected."""
+    (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError('no duckdb here', name='duckdb')")
+    done = agent(tmp_path / "a.duckdb", PYTHONPATH=str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (0, "{'ok': True}\n")
+    assert "pip install 'toolwitness[collector]'" in done.stderr
+
+
+def test_a_bad_setting_in_the_environment_does_not_end_the_agent(tmp_path):
+    """It is told, with its name, and nothing is recorded."""
+    done = agent(tmp_path / "a.duckdb", TOOLWITNESS_EXPORT_TIMEOUT="soon")
+
+    assert (done.returncode, done.stdout) == (0, "{'ok': True}\n")
+    assert "TOOLWITNESS_EXPORT_TIMEOUT" in done.stderr
