@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
     from toolwitness.model.catalog import ToolDefinition
+    from toolwitness.sdk.calls import CallScope
     from toolwitness.sdk.decorator import tool
-    from toolwitness.sdk.scopes import CallScope, DecisionScope, RunScope
+    from toolwitness.sdk.scopes import DecisionScope, RunScope
     from toolwitness.sdk.settings import Settings
     from toolwitness.sdk.setup import flush
 
@@ -60,9 +61,9 @@ def instrument(*, db: str | Path | None = None, **settings: Any) -> None:
     What makes recording impossible (a bad setting, a file that another process holds) is logged as an error, once; the agent
     goes on without being recorded.
     """
-    from toolwitness.model.exceptions import ToolwitnessError  # noqa: PLC0415 -- the front door imports nothing before use
-    from toolwitness.sdk import setup  # noqa: PLC0415 -- as above
-    from toolwitness.sdk.settings import Settings  # noqa: PLC0415 -- as above
+    from toolwitness.model.exceptions import ToolwitnessError
+    from toolwitness.sdk import setup
+    from toolwitness.sdk.settings import Settings
 
     try:
         make_exporter = None if db is None else _file_exporter(Path(db))
@@ -72,10 +73,10 @@ def instrument(*, db: str | Path | None = None, **settings: Any) -> None:
 
 
 def _file_exporter(db: Path) -> Callable[[], SpanExporter]:
-    from toolwitness.model.exceptions import MissingExtraError  # noqa: PLC0415 -- as above
+    from toolwitness.model.exceptions import MissingExtraError
 
     try:
-        from toolwitness.collector.embedded import open_sink  # noqa: PLC0415 -- needs the extra
+        from toolwitness.collector.embedded import open_sink
     except ImportError as error:
         raise MissingExtraError(
             f"instrument(db=...) needs the extra: pip install 'toolwitness[collector]' ({error.name} is missing)"
@@ -86,7 +87,7 @@ def _file_exporter(db: Path) -> Callable[[], SpanExporter]:
 
 def uninstrument() -> None:
     """Deliver what is recorded and record no more."""
-    from toolwitness.sdk import setup  # noqa: PLC0415 -- as above
+    from toolwitness.sdk import setup
 
     setup.stop()
 
@@ -109,7 +110,7 @@ def decision(model: str | None = None, **facts: Any) -> DecisionScope:
     `skill`, `skill_reason`, `fallback_reason`. In it, `step.answer(text)` and `step.call(tool, arguments, id=...)`.
     """
     if facts.get("tools") is not None:
-        from toolwitness.sdk.decorator import definition_of  # noqa: PLC0415 -- as above
+        from toolwitness.sdk.decorator import definition_of
 
         facts["tools"] = [definition_of(item) for item in facts["tools"]]
     return cast("DecisionScope", _scope("decision", model, facts))
@@ -127,8 +128,8 @@ def call(tool: str, arguments: Any = None, **facts: Any) -> CallScope:
 
 def current_call() -> CallScope | None:
     """The logical call that this code runs for; None outside of any."""
-    from toolwitness.sdk import context  # noqa: PLC0415 -- as above
-    from toolwitness.sdk.scopes import AttemptScope, CallScope  # noqa: PLC0415 -- as above
+    from toolwitness.sdk import context
+    from toolwitness.sdk.calls import AttemptScope, CallScope
 
     scope = context.current.get()
     if isinstance(scope, AttemptScope):
@@ -138,9 +139,9 @@ def current_call() -> CallScope | None:
 
 def _scope(kind: str, subject: str | None, facts: dict[str, Any]) -> object:
     """A scope of the active recorder, or one that records nothing."""
-    from toolwitness.sdk import setup  # noqa: PLC0415 -- as above
-    from toolwitness.sdk.guard import guard  # noqa: PLC0415 -- as above
-    from toolwitness.sdk.scopes import NO_SCOPE  # noqa: PLC0415 -- as above
+    from toolwitness.sdk import setup
+    from toolwitness.sdk.guard import guard
+    from toolwitness.sdk.scope import NO_SCOPE
 
     recorder = setup.active()
     if recorder is not None:

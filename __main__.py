@@ -35,9 +35,11 @@ _START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 30.0
 _POLL_S = 0.1
 _LOG_LINES_SHOWN = 12
+_RUNS_SHOWN = 50
 
 Db = Annotated[Path, typer.Option(help="The database file.", dir_okay=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Origin = Annotated[str | None, typer.Option("--source", help="Only what came from there: live, demo, or an import's format.")]
 
 
 class By(StrEnum):
@@ -64,6 +66,11 @@ def _part(name: str) -> Any:
 def _say(text: str) -> None:
     """Tell a person something, on standard error, which leaves standard output to the answer."""
     typer.echo(text, err=True)
+
+
+def _on_terminal() -> bool:
+    """Whether a person reads the answer as it is printed."""
+    return sys.stdout.isatty()
 
 
 def _print_json(value: object) -> None:
@@ -205,14 +212,24 @@ def import_(
 
 
 @app.command()
-def runs(db: Db = Path("toolwitness.duckdb"), as_json: AsJson = False) -> None:
+def runs(
+    db: Db = Path("toolwitness.duckdb"),
+    origin: Origin = None,
+    limit: Annotated[
+        int | None, typer.Option(help=f"How many to list; {_RUNS_SHOWN} on a terminal if not given, else all.", min=1)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """List the runs, newest first."""
+    if limit is None and _on_terminal() and not as_json:
+        limit = _RUNS_SHOWN
     with _part("replay.load").open_source(db) as source:
-        rows = _part("replay.metrics").runs(source).to_dicts()
+        found = _part("replay.metrics").runs(source, origin=origin, limit=limit)
+        ids = [] if as_json else _part("replay.runs").run_ids(source)
     if as_json:
-        _print_json(rows)
+        _print_json(found.drop("total").to_dicts())
         return
-    _show(_part("replay.tables").runs_table(rows))
+    _show(_part("replay.tables").runs_table(found.to_dicts(), ids))
 
 
 @app.command()
@@ -235,11 +252,12 @@ def replay(
 def tools(
     db: Db = Path("toolwitness.duckdb"),
     by: Annotated[By | None, typer.Option(help="Split the figures by week.")] = None,
+    origin: Origin = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how each tool is doing."""
     with _part("replay.load").open_source(db) as source:
-        rows = _part("replay.metrics").tool_rows(source, by_week=by is By.WEEK)
+        rows = _part("replay.metrics").tool_rows(source, by_week=by is By.WEEK, origin=origin)
     if as_json:
         _print_json(rows)
         return

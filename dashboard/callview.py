@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.payload import pretty
-from toolwitness.dashboard.wording import NOT_MEASURABLE, lasted, pill, plain, plural, short, tone, unknown
+from toolwitness.dashboard.wording import absent, call_name, lasted, pill, plain, plural, short, tone, unknown
+from toolwitness.replay import doubts
+from toolwitness.replay.honest import no_use
 from toolwitness.replay.steps import AttemptReplay, CallReplay, GateReplay, ReconciliationReplay
 
 _MOST_HITS = 20
-_ANSWERED = frozenset({"ok", "empty", "partial"})
 
 
 def shown_name(server: str, tool: str) -> Markup:
@@ -99,17 +100,13 @@ def _observation(call: CallReplay) -> Markup:
 
 
 def later_use(call: CallReplay, names: dict[str, str]) -> Markup:
-    """Whether values that were new in the result reappeared later, and where; *not measurable* where that is so."""
+    """Where values that were new in the result reappeared later, or why no such place is known."""
     places = [names.get(place, place) for place in (*call.used_in_arguments, *call.used_in_answers)]
     if places:
         return join([", ".join(places), tag("span", " (new values reappear there)", class_="soft")])
-    if call.observation not in _ANSWERED:
-        return tag("span", "no result that could be used", class_="soft")
-    if call.novel_values is None:
-        return unknown(NOT_MEASURABLE)
-    if call.novel_values == 0:
-        return tag("span", "the result held no new values", class_="soft")
-    return tag("span", f"none of its {plural(call.novel_values, 'new value')} reappeared", class_="soft")
+    measurable = doubts.LATER_USE not in call.unknown
+    why = no_use(call.observation, call.outcome, measurable=measurable, novel_values=call.novel_values)
+    return absent(why)
 
 
 def _schema(call: CallReplay) -> Markup:
@@ -147,7 +144,11 @@ def _title(call: CallReplay, names: dict[str, str]) -> Markup:
         ]
     )
     return tag(
-        "h4", tag("span", f"Call {call.ordinal}", class_="soft"), shown_name(call.server, call.tool), pill(call.outcome), notes
+        "h4",
+        tag("span", call_name(call.ordinal).capitalize(), class_="soft"),
+        shown_name(call.server, call.tool),
+        pill(call.outcome),
+        notes,
     )
 
 

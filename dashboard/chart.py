@@ -30,7 +30,7 @@ def weeks_chart(totals: pl.DataFrame, weeks: Sequence[str], *, dark: bool) -> al
         .mark_bar(size=22)
         .encode(
             x=alt.X("week:O", sort=list(weeks), axis=alt.Axis(labelAngle=0, labelOverlap=True), title=None),
-            y=alt.Y("calls:Q", axis=alt.Axis(tickCount=3), title=None),
+            y=alt.Y("calls:Q", axis=alt.Axis(tickCount=3, labelFlush=False), title=None),
             color=alt.Color(
                 "kind:N", sort=list(_KINDS), legend=alt.Legend(orient="top", title="Calls per week", titleOrient="left")
             ).scale(domain=list(_KINDS), range=list(colours)),

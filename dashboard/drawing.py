@@ -7,7 +7,8 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from toolwitness.dashboard.markup import Markup, tag
-from toolwitness.dashboard.wording import unknown
+from toolwitness.dashboard.wording import absent, unknown
+from toolwitness.replay.honest import NO_CALLS
 
 MOST_WEEKS = 12
 _ONE_WEEK = timedelta(weeks=1)
@@ -65,7 +66,7 @@ def trend(weeks: Sequence[str], done: Mapping[str, Week]) -> Markup:
     dated = {week: done[week] for week in weeks if week in done}
     if not any(week.calls for week in dated.values()):
         undated = done.get("unknown", Week(0, 0)).calls
-        return unknown("time unknown" if undated else "no calls")
+        return unknown("time unknown") if undated else absent(NO_CALLS)
     most = max(week.calls for week in dated.values())
     told = "; ".join(_told(name, week) for name, week in dated.items())
     columns = (_column(dated.get(week), most, week) for week in weeks)

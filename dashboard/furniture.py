@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
@@ -43,11 +43,12 @@ def week_filter(weeks: Sequence[str]) -> str | None:
     return _filter("Week", "week", weeks, "All weeks")
 
 
-def demo_banner(sources: Sequence[str], chosen: str | None) -> None:
-    """Says so wherever demo data is shown."""
-    if DEMO not in sources or chosen not in {None, DEMO}:
+def demo_banner(shown: Iterable[str]) -> None:
+    """Says so where demo data is among what is shown; `shown` are the sources of that."""
+    sources = set(shown)
+    if DEMO not in sources:
         return
-    if chosen == DEMO or list(sources) == [DEMO]:
+    if sources == {DEMO}:
         said = "The runs shown were made by the scripted agent that comes with toolwitness, not by an agent of yours."
     else:
         said = "Runs of the scripted demo agent are among those shown."

@@ -11,7 +11,8 @@ from toolwitness.dashboard.drawing import Week, bar, trend
 from toolwitness.dashboard.links import link, to_run
 from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.wording import (
-    NOT_MEASURABLE,
+    absent,
+    call_name,
     count,
     lasted,
     of,
@@ -23,6 +24,7 @@ from toolwitness.dashboard.wording import (
     unknown,
     when,
 )
+from toolwitness.replay.honest import NO_CALLS, VISIBILITY_UNKNOWN, no_use, no_utilisation
 
 Row = Mapping[str, Any]
 Trends = Mapping[tuple[str, str], Mapping[str, Week]]
@@ -42,16 +44,16 @@ def _under(content: Child) -> Markup:
 
 
 def _rate(rate: float | None, part: int, whole: int) -> Markup:
-    """A rate with its numerator, denominator and bar; without a denominator *not measurable*."""
-    if not whole:
-        return unknown(NOT_MEASURABLE)
+    """A selection rate with its numerator, denominator and bar; where the tool was never known to be visible, that."""
+    if rate is None:
+        return unknown(VISIBILITY_UNKNOWN)
     return join([percent(rate), " ", tag("span", of(part, whole), class_="soft"), bar(part, whole)])
 
 
-def _part(part: int, whole: int, *, none: str = NOT_MEASURABLE, bad: bool = False) -> Markup:
+def _part(part: int, whole: int, *, none: str, bad: bool = False) -> Markup:
     """`n of m` with its bar; without a denominator `none` says why there is no figure."""
     if not whole:
-        return unknown(none)
+        return absent(none)
     return join([tag("span", of(part, whole), class_=None if part else "zero"), bar(part, whole, bad=bad)])
 
 
@@ -88,6 +90,7 @@ def tools_table(
 
     def row(it: Row) -> Markup:
         name = (it["server"], it["tool"])
+        unused = no_utilisation(calls=it["calls"], not_measurable=it["not_measurable"])
         first = join([link(it["tool"], address_of(*name)), _under(it["server"]) if it["server"] else None])
         return tag(
             "tr",
@@ -95,11 +98,11 @@ def tools_table(
             tag("td", count(it["calls"]), class_=_RIGHT),
             tag("td", trend(weeks, trends.get(name, {}))),
             tag("td", _rate(it["selection_rate"], it["selected_visible"], it["visible"]), class_=_RIGHT),
-            tag("td", _part(it["errors"], it["calls"], none="no calls", bad=True), class_=_RIGHT),
+            tag("td", _part(it["errors"], it["calls"], none=NO_CALLS, bad=True), class_=_RIGHT),
             tag("td", count(it["timeouts"]), class_=_RIGHT),
             tag("td", count(it["unknown_commits"]), class_=_RIGHT),
             tag("td", count(it["rejected"]), class_=_RIGHT),
-            tag("td", _part(it["utilisation_either"], it["utilisation_denominator"]), class_=_RIGHT),
+            tag("td", _part(it["utilisation_either"], it["utilisation_denominator"], none=unused), class_=_RIGHT),
             class_="chosen" if name == chosen else None,
         )
 
@@ -126,12 +129,11 @@ def _why(error_class: str | None, said: str) -> Markup | None:
 
 
 def _use(it: Row) -> Markup:
-    if not it["measurable"]:
-        return unknown(NOT_MEASURABLE)
     places = [word for word, used in (("arguments", it["in_arguments"]), ("answer", it["in_answer"])) if used]
     if places:
         return join([" and ".join(places)])
-    return tag("span", "nothing new" if it["novel_values"] == 0 else "no", class_="soft")
+    why = no_use(it["observation"], it["outcome"], measurable=it["measurable"], novel_values=it["novel_values"])
+    return absent(why)
 
 
 def _arguments(text: str | None) -> Markup:
@@ -157,7 +159,7 @@ def calls_table(frame: pl.DataFrame, caption: str) -> Markup:
 
     def row(it: Row) -> Markup:
         via = f", via {it['via']}" if it["via"] else ""
-        first = join([to_run(it["run"], _task_name(it)), _under(f"call {it['call_ordinal']}{via}")])
+        first = join([to_run(it["run"], _task_name(it)), _under(f"{call_name(it['call_ordinal'])}{via}")])
         return tag(
             "tr",
             tag("th", first, scope="row"),
@@ -203,8 +205,7 @@ def failed_table(frame: pl.DataFrame) -> Markup:
     def row(it: Row) -> Markup:
         where: Child = tag("span", "no call to blame", class_="soft")
         if it["tool"] is not None:
-            at = f"call {it['call_ordinal']}"
-            where = join([tool_name(it["server"], it["tool"]), _under(at)])
+            where = join([tool_name(it["server"], it["tool"]), _under(call_name(it["call_ordinal"]))])
         problem = join([pill(it["first_problem"]), _why(it["error_class"], it["first_problem"])])
         outcome = (
             unknown()
@@ -217,7 +218,7 @@ def failed_table(frame: pl.DataFrame) -> Markup:
             tag("td", problem),
             tag("td", where),
             tag("td", outcome),
-            tag("td", f"{of(it['problems'], it['calls'])} calls" if it["calls"] else unknown("no calls"), class_=_RIGHT),
+            tag("td", f"{of(it['problems'], it['calls'])} calls" if it["calls"] else unknown(NO_CALLS), class_=_RIGHT),
             tag("td", when(it["started"])),
         )
 

@@ -73,7 +73,7 @@ STYLE = """
 .tw .card { border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem .75rem; }
 .tw .card .label { color: var(--soft); font-size: .84rem; }
 .tw .card .value { font-size: 1.75rem; font-weight: 600; line-height: 1.25; letter-spacing: -.01em; }
-.tw .card .value.word { font-size: 1.15rem; line-height: 1.9; font-weight: 500; color: var(--soft); }
+.tw .card .value > .unknown, .tw .card .value > .soft { font-size: 1.15rem; line-height: 1.9; font-weight: 500; }
 .tw .card .under { color: var(--soft); font-size: .84rem; }
 .tw.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; }
 .tw table.list { border-collapse: collapse; width: 100%; margin: 0; border: 0; }
@@ -90,6 +90,7 @@ STYLE = """
 .tw table.list tr.chosen > * { background: light-dark(#e8f3f1, #1b302c); }
 .tw table.list tr.chosen > :first-child { box-shadow: inset 3px 0 var(--accent); }
 .tw table.list .num { text-align: right; white-space: nowrap; }
+.tw table.list .num + :not(.num) { padding-left: 1.75rem; }
 .tw table.list .under { display: block; color: var(--soft); font-size: .82rem; font-weight: 400; }
 .tw .zero, .tw .unknown { color: var(--soft); }
 .tw .unknown { font-style: italic; }

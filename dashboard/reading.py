@@ -1,8 +1,8 @@
-"""What the pages read: frames of `replay.metrics`, narrowed to a source, a week or a search and cut to what a page shows."""
+"""What the pages read: lists of `replay.metrics`, narrowed and cut by the queries themselves."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 import polars as pl
 
@@ -16,54 +16,29 @@ class Listed(NamedTuple):
     frame: pl.DataFrame
     total: int
 
-
-def _only(frame: pl.DataFrame, **wanted: str | None) -> pl.DataFrame:
-    """The rows whose columns have the wanted values; None wants every value."""
-    for column, value in wanted.items():
-        if value is not None:
-            frame = frame.filter(pl.col(column) == value)
-    return frame
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Self:
+        """A list that its query cut; the column `total` says how long it was before."""
+        return cls(frame, 0 if frame.is_empty() else frame["total"][0])
 
 
-def totals(source: Source, week: str | None) -> dict[str, Any]:
-    """The headline figures, of one week or of all time."""
-    if week is None:
-        return metrics.overview(source)
-    return metrics.weekly_totals(source).row(by_predicate=pl.col("week") == week, named=True)
-
-
-def tools(source: Source, week: str | None) -> pl.DataFrame:
-    """Tool health, in one week or over all time."""
-    if week is None:
-        return metrics.tool_health(source)
-    return _only(metrics.tool_health(source, by_week=True), week=week)
-
-
-def calls_of(source: Source, server: str, tool: str, *, week: str | None, most: int) -> Listed:
+def calls_of(
+    source: Source, server: str, tool: str, *, origin: str | None = None, week: str | None = None, most: int
+) -> Listed:
     """The calls of one tool, newest first."""
-    frame = _only(metrics.tool_calls(source, server, tool), week=week)
-    return Listed(frame.head(most), frame.height)
+    return Listed.of(metrics.tool_calls(source, server, tool, origin=origin, week=week, limit=most))
 
 
-def failed(source: Source, *, origin: str | None, week: str | None, most: int) -> Listed:
+def failed(source: Source, *, origin: str | None = None, week: str | None = None, most: int) -> Listed:
     """Failed runs, newest first."""
-    frame = _only(metrics.failed_runs(source), source=origin, week=week)
-    return Listed(frame.head(most), frame.height)
+    return Listed.of(metrics.failed_runs(source, origin=origin, week=week, limit=most))
 
 
-def runs(source: Source, *, origin: str | None, search: str, most: int) -> Listed:
-    """Runs whose id, task or agent contains `search`, newest first."""
-    frame = _only(metrics.runs(source), source=origin)
-    wanted = search.strip().lower()
-    if wanted:
-        columns = (
-            pl.col(name).fill_null("").str.to_lowercase().str.contains(wanted, literal=True)
-            for name in ("run", "task", "agent")
-        )
-        frame = frame.filter(pl.any_horizontal(*columns))
-    return Listed(frame.head(most), frame.height)
+def runs(source: Source, *, origin: str | None = None, search: str = "", most: int) -> Listed:
+    """Runs whose id, task or agent contains `search`, newest first; white space around it is not looked for."""
+    return Listed.of(metrics.runs(source, origin=origin, search=search.strip() or None, limit=most))
 
 
 def sources(source: Source) -> list[str]:
-    """Where the recorded runs came from: `live`, `demo` or an import's format."""
-    return metrics.runs(source)["source"].unique().sort().to_list()
+    """Where the records came from: `live`, `demo` or an import's format."""
+    return metrics.sources(source)["source"].to_list()

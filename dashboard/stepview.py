@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from toolwitness.dashboard.callview import call_card, fact, shown_name
 from toolwitness.dashboard.markup import Child, Markup, join, tag
-from toolwitness.dashboard.wording import cut, pill, plain, plural, said, short, unknown, when
+from toolwitness.dashboard.wording import call_name, cut, pill, plain, plural, said, short, unknown, when
 from toolwitness.replay.steps import CallReplay, RemovedTool, RunReplay, StepReplay, VisibleTool
 
 _MOST_TOOLS = 150
@@ -16,7 +16,7 @@ _CALM_OUTCOMES = frozenset({"succeeded"})
 def names_of(run: RunReplay) -> dict[str, str]:
     """How calls and decisions of the run are called on the page, by their ids."""
     steps = {step.decision: f"step {step.ordinal}" for step in run.steps if step.decision}
-    calls = {call.call: f"call {call.ordinal} ({call.tool})" for call in run.calls}
+    calls = {call.call: f"{call_name(call.ordinal)} ({call.tool})" for call in run.calls}
     return steps | calls
 
 

@@ -1,6 +1,6 @@
 """How figures, times and states are said: one place for number formats, words and their tones.
 
-None is said as *unknown*, and a rate without a denominator as *not measurable*: never as 0 and never as a blank.
+None is said as *unknown*: never as 0 and never as a blank. `replay.honest` has the words for figures that are not there.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from toolwitness.dashboard.markup import Markup, join, tag
+from toolwitness.replay.honest import NOT_MEASURABLE, UNKNOWN
 
-UNKNOWN = "unknown"
-NOT_MEASURABLE = "not measurable"
 EVERY = "all"
 DEMO = "demo"
 
@@ -84,6 +83,11 @@ def unknown(word: str = UNKNOWN) -> Markup:
     return tag("span", word, class_="unknown")
 
 
+def absent(why: str) -> Markup:
+    """Why a figure is not there; where nobody can know it, marked as such."""
+    return unknown(why) if why in {NOT_MEASURABLE, UNKNOWN} else tag("span", why, class_="soft")
+
+
 def said(value: object) -> Markup:
     """A recorded fact as text, or *unknown*; an enum's name in a reader's words is the caller's affair."""
     return unknown() if value is None or value in {"", UNKNOWN} else join([value])
@@ -101,10 +105,8 @@ def of(part: int | None, whole: int | None) -> str:
     return UNKNOWN if part is None or whole is None else f"{part:,} of {whole:,}"
 
 
-def percent(rate: float | None) -> str:
-    """A rate as a percentage with one decimal, or *not measurable*; only exactly 0 and 1 are shown as 0% and 100%."""
-    if rate is None:
-        return NOT_MEASURABLE
+def percent(rate: float) -> str:
+    """A rate as a percentage with one decimal; only exactly 0 and 1 are shown as 0% and 100%."""
     if rate in {0.0, 1.0}:
         return f"{rate:.0%}"
     shown = min(max(round(rate * 100, 1), 0.1), 99.9)
@@ -149,6 +151,11 @@ def short(digest: str | None) -> Markup:
     if not digest:
         return unknown()
     return tag("code", digest[:_DIGEST_SHOWN], title=digest)
+
+
+def call_name(ordinal: int | None) -> str:
+    """A call by its place in the run as recorded, from 1; one whose own span is missing has none."""
+    return "call" if ordinal is None else f"call {ordinal}"
 
 
 def tool_name(server: str | None, tool: str | None) -> str:

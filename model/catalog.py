@@ -15,7 +15,7 @@ from toolwitness.model.records import Member
 class ToolDefinition:
     """One tool as a catalog declares it; server and name are its identity.
 
-    `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy classes.
+    `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy classes. Enum members may be given by name.
     """
 
     name: str
@@ -28,6 +28,12 @@ class ToolDefinition:
     side_effect: SideEffect = SideEffect.UNKNOWN
     idempotent: Known = Known.UNKNOWN
     classes: Mapping[str, PrivacyClass] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the names of enum members too; raises ValueError for one that does not exist."""
+        object.__setattr__(self, "side_effect", SideEffect(self.side_effect))
+        object.__setattr__(self, "idempotent", Known(self.idempotent))
+        object.__setattr__(self, "classes", {path: PrivacyClass(cls) for path, cls in self.classes.items()})
 
     def content(self) -> dict[str, Any]:
         """What `definition_digest` covers: name, description, input, output and annotations."""

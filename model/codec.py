@@ -158,8 +158,7 @@ def _field_value(annotation: Any, stored: Any) -> Any:
     if item is not None:
         hints = typing.get_type_hints(item)
         return tuple(
-            item(**{name: _field_value(hints[name], value) for name, value in member.items()})
-            for member in json.loads(stored)
+            item(**{name: _field_value(hints[name], value) for name, value in member.items()}) for member in json.loads(stored)
         )
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(stored)

@@ -15,9 +15,7 @@ def _as_json(value: object) -> str:
 
 def _string_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {
-            key if isinstance(key, str) else json.dumps(key, default=_as_json): _string_keys(v) for key, v in value.items()
-        }
+        return {key if isinstance(key, str) else json.dumps(key, default=_as_json): _string_keys(v) for key, v in value.items()}
     if isinstance(value, list | tuple):
         return [_string_keys(item) for item in value]
     return value

@@ -11,9 +11,10 @@
                for the pages of one process.
 `metrics`      named figures as frames (`tool_health`, `tool_calls`, `runs`, `failed_runs`, `unknown_commits`, `overview`,
                `weekly_totals`, ...) and `tool_rows` as dicts.
-`runs`         `find_run(source, prefix)` -> run id; `replay_run(source, run)` -> `RunReplay`.
+`runs`         `run_ids`; `find_run(source, prefix)` -> run id; `replay_run(source, run)` -> `RunReplay`.
 `steps`        what a replay consists of: `RunReplay`, `StepReplay`, `CallReplay`, `GateReplay`, `AttemptReplay`, ...
-`reconstruct`  pure: rows of the replay queries -> `RunReplay`.
+`reconstruct`  pure: rows of the replay queries -> `RunReplay`; `doubts`: what those rows do not tell.
 `tables`       tool health and runs for a terminal; `transcript`: a replay for a terminal.
+`honest`       why there is no figure or no later use: words in place of a zero or a blank.
 `metric_docs`  docs/metrics.md from the headers of the SQL files.
 """

@@ -16,7 +16,8 @@ Every figure is one SQL file under `collector/store/sql/metrics/`. This page is 
 `python -m toolwitness.replay.metric_docs > docs/metrics.md`; a test compares the two.
 
 Unknown is never shown as no, zero or success. Weeks are ISO weeks in UTC; records without known times stand under week
-`unknown`. A tool is identified by server and name. The basic words: a *decision* is one step of the model, a *call* is one
+`unknown`. A tool is identified by server and name. Names after *optional* are parameters that narrow or cut a query; one that
+is not given narrows nothing. The basic words: a *decision* is one step of the model, a *call* is one
 proposal by the model to use a tool, whatever stopped or ran it, and an *attempt* is one physical try to execute it.
 """
 
@@ -28,7 +29,8 @@ def metric_headers() -> dict[str, Mapping[str, str]]:
 
 
 def _section(name: str, header: Mapping[str, str]) -> str:
-    rest = "\n".join(f"- **{key}**: {header[key]}" for key in HEADER_KEYS[1:])
+    keys = [key for key in (*HEADER_KEYS[1:], "optional") if key in header]
+    rest = "\n".join(f"- **{key}**: {header[key]}" for key in keys)
     return f"\n## `{name}`\n\n{header['question']}\n\n{rest}\n"
 
 

@@ -1,6 +1,9 @@
 """Figures about tools and runs as polars frames, and as plain dicts in the shape that `--json` prints.
 
-Every function takes a `Source` (see `replay.load`) and asks named queries; the words are those of docs/metrics.md.
+Every function takes a `Source` (see `replay.load`) and asks named queries; the words are those of docs/metrics.md. Where a
+function takes `origin`, it leaves out every record that says another source (`live`, `demo`, or an import's format; see
+`sources`); `week` is an ISO week in UTC such as 2026-W45, or `unknown`; None leaves nothing out. A list that takes `limit`
+has a column `total`: how many rows there would be without it.
 """
 
 from __future__ import annotations
@@ -31,120 +34,144 @@ def _with_started(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(started).drop("started_ns")
 
 
-def tool_health(source: Source, *, by_week: bool = False) -> pl.DataFrame:
+def tool_health(source: Source, *, by_week: bool = False, origin: str | None = None, week: str | None = None) -> pl.DataFrame:
     """One row per (server, tool), with `by_week` per (server, tool, week); tools that were visible but never called too.
+
+    Calls stand in their own week, `visible` and `selected` in the decision's.
 
     Columns: server, tool, [week], visible, selected, selected_visible, selection_rate (null where visible is 0), calls,
     succeeded, business_rejected, rejected, pending, attempts, errors, timeouts, indeterminate, unknown_commits,
     identical_repeats, utilisation_denominator, utilisation_in_arguments, utilisation_in_answer, utilisation_either,
     not_measurable, runs, runs_succeeded.
     """
-    frame = source.query("tools", by_week=by_week)
+    frame = source.query("tools", by_week=by_week, source=origin, week=week)
     return frame if by_week else frame.drop("week")
 
 
-def tool_error_classes(source: Source, *, by_week: bool = False) -> pl.DataFrame:
+def tool_error_classes(source: Source, *, by_week: bool = False, origin: str | None = None) -> pl.DataFrame:
     """Errors by class: server, tool, [week], error_class, errors; a tool's rows add up to its `errors`."""
-    frame = source.query("tool_error_classes", by_week=by_week)
+    frame = source.query("tool_error_classes", by_week=by_week, source=origin)
     return frame if by_week else frame.drop("week")
 
 
-def tool_rows(source: Source, *, by_week: bool = False) -> list[dict[str, Any]]:
+def tool_rows(source: Source, *, by_week: bool = False, origin: str | None = None) -> list[dict[str, Any]]:
     """`tool_health` as dicts, with `error_classes` as {class: n} and `utilisation` as one dict."""
     keys = ("server", "tool", "week") if by_week else ("server", "tool")
     classes: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
-    for row in tool_error_classes(source, by_week=by_week).iter_rows(named=True):
+    for row in tool_error_classes(source, by_week=by_week, origin=origin).iter_rows(named=True):
         classes[tuple(row[key] for key in keys)][row["error_class"]] = row["errors"]
     rows = []
-    for row in tool_health(source, by_week=by_week).iter_rows(named=True):
+    for row in tool_health(source, by_week=by_week, origin=origin).iter_rows(named=True):
         used = {word: row.pop(f"utilisation_{word}") for word in _UTILISATION}
         rows.append({**row, "error_classes": classes[tuple(row[key] for key in keys)], "utilisation": used})
     return rows
 
 
-def tool_calls(source: Source, server: str, tool: str) -> pl.DataFrame:
+def tool_calls(
+    source: Source,
+    server: str,
+    tool: str,
+    *,
+    origin: str | None = None,
+    week: str | None = None,
+    limit: int | None = None,
+) -> pl.DataFrame:
     """The calls of one tool, newest first.
 
-    Columns: run, task, trial, run_outcome, decision, call, call_ordinal, via, outcome, observation, error_class,
+    Columns: run, source, task, trial, run_outcome, decision, call, call_ordinal, via, outcome, observation, error_class,
     rejected_by, attempts, arguments (redacted JSON), identical_repeat, novel_values, in_arguments, in_answer, measurable,
-    duration_ms (null where times are not known), week, started.
+    duration_ms (null where times are not known), week, total, started.
     """
-    return _with_started(source.query("tool_calls", server=server, tool=tool))
+    wanted = {"source": origin, "week": week, "limit": limit}
+    return _with_started(source.query("tool_calls", server=server, tool=tool, **wanted))
 
 
-def runs(source: Source) -> pl.DataFrame:
-    """One row per run, newest first; runs without known times last, in recorded order.
+def runs(source: Source, *, origin: str | None = None, search: str | None = None, limit: int | None = None) -> pl.DataFrame:
+    """One row per run, newest first; runs without known times last, by source, task and trial.
 
-    Columns: run, source, task, trial, agent, outcome, outcome_source, decisions, calls, problems, unclear, week, started.
-    `problems` counts calls with outcome partial, business_rejected, rejected, pending, failed, unknown_commit or cancelled;
-    `unclear` those with outcome indeterminate.
+    `search` leaves out runs that have that text, in whatever case, in neither id nor task nor agent.
+
+    Columns: run, source, task, trial, agent, outcome, outcome_source, decisions, calls, problems, unclear, week, total,
+    started. `problems` counts calls with outcome partial, business_rejected, rejected, pending, failed, unknown_commit or
+    cancelled; `unclear` those with outcome indeterminate.
     """
-    return _with_started(source.query("runs"))
+    return _with_started(source.query("runs", source=origin, search=search, limit=limit))
 
 
-def failed_runs(source: Source) -> pl.DataFrame:
+def failed_runs(
+    source: Source, *, origin: str | None = None, week: str | None = None, limit: int | None = None
+) -> pl.DataFrame:
     """Runs that failed or were abandoned, and runs of unknown outcome with a problem, each with its first problem.
 
     Columns: run, source, task, trial, agent, outcome, outcome_source, calls, problems, first_problem (the call's outcome, or
     task_failed_after_ok_calls, or task_failed_without_calls), server, tool, observation, error_class, call, decision,
-    call_ordinal, week, started. The columns from server to call_ordinal are null where no call is to blame.
+    call_ordinal, week, total, started. The columns from server to call_ordinal are null where no call is to blame.
     """
-    return _with_started(source.query("failed_runs"))
+    return _with_started(source.query("failed_runs", source=origin, week=week, limit=limit))
 
 
-def unknown_commits(source: Source, *, settled: bool = False, now_ns: int | None = None) -> pl.DataFrame:
+def unknown_commits(
+    source: Source, *, settled: bool = False, now_ns: int | None = None, origin: str | None = None
+) -> pl.DataFrame:
     """Calls of which nobody knows whether they took effect; with `settled` also those that were settled since.
 
     Columns: run, source, server, tool, via, decision, call, call_ordinal, outcome, age_s (null where the time is not known),
     followed_by_same_tool, duplicate_risk, duplicate, key_digest, action_id, settled, found_by, week, started. `now_ns`
     replaces the clock that ages are taken by.
     """
-    frame = _with_started(source.query("unknown_commits", now_ns=time.time_ns() if now_ns is None else now_ns))
+    now_ns = time.time_ns() if now_ns is None else now_ns
+    frame = _with_started(source.query("unknown_commits", now_ns=now_ns, source=origin))
     return frame if settled else frame.filter(pl.col("outcome") == "unknown_commit")
 
 
-def overview(source: Source) -> dict[str, Any]:
+def overview(source: Source, *, origin: str | None = None, week: str | None = None) -> dict[str, Any]:
     """The headline figures with their denominators, one dict.
 
-    Keys: runs, runs_judged (outcome known), runs_succeeded, runs_failed, decisions, decisions_with_call, tools_visible,
-    tools_called, calls, errors, timeouts, indeterminate, rejected, pending, unknown_commits, identical_repeats,
-    utilisation_denominator, utilisation_either, not_measurable.
+    Keys: runs, runs_judged (outcome success or failure), runs_succeeded, runs_failed, decisions, decisions_with_call,
+    tools_visible, tools_called, calls, errors, timeouts, indeterminate, rejected, pending, unknown_commits,
+    identical_repeats, utilisation_denominator, utilisation_either, not_measurable. Runs stand in the week of their start,
+    decisions and calls in their own.
     """
-    return source.query("totals", by_week=False).drop("week").row(0, named=True)
+    return source.query("totals", by_week=False, source=origin, week=week).drop("week").row(0, named=True)
 
 
-def weekly_totals(source: Source) -> pl.DataFrame:
+def weekly_totals(source: Source, *, origin: str | None = None) -> pl.DataFrame:
     """One row per week, oldest first, week 'unknown' last.
 
     Columns: week and the keys of `overview`.
     """
-    return source.query("totals", by_week=True)
+    return source.query("totals", by_week=True, source=origin)
 
 
-def offer_states(source: Source) -> pl.DataFrame:
+def sources(source: Source) -> pl.DataFrame:
+    """Where the records come from (`live`, `demo`, or an import's format): source, runs, calls."""
+    return source.query("sources")
+
+
+def offer_states(source: Source, *, origin: str | None = None) -> pl.DataFrame:
     """Per call in a run with tool search: run, decision, call, call_ordinal, server, tool, via, outcome, offer_state.
 
     `offer_state` is in_last_search_hits, in_earlier_search_hits or never_offered_by_a_search.
     """
-    return source.query("offer_states")
+    return source.query("offer_states", source=origin)
 
 
-def observation_statuses(source: Source) -> pl.DataFrame:
+def observation_statuses(source: Source, *, origin: str | None = None) -> pl.DataFrame:
     """Calls by what the outer layer said and what was effective: called, transport_status, observation, calls.
 
     `called` is the tool that the model really called: the dispatcher where there is one, else the tool.
     """
-    return source.query("observation_statuses")
+    return source.query("observation_statuses", source=origin)
 
 
-def provenance(source: Source) -> pl.DataFrame:
+def provenance(source: Source, *, origin: str | None = None) -> pl.DataFrame:
     """Where argument values came from: server, tool, origin, leaves."""
-    return source.query("provenance")
+    return source.query("provenance", source=origin)
 
 
-def repeats(source: Source) -> pl.DataFrame:
+def repeats(source: Source, *, origin: str | None = None) -> pl.DataFrame:
     """Identical repeats per tool: server, tool, calls, identical, adjacent, after_error."""
-    return source.query("repeats")
+    return source.query("repeats", source=origin)
 
 
 def ingest(source: Source) -> pl.DataFrame:

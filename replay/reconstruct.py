@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolwitness.replay import doubts
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import (
     AttemptReplay,
@@ -24,10 +25,9 @@ from toolwitness.replay.steps import (
     VisibleTool,
 )
 
-Row = Mapping[str, Any]
+Row = doubts.Row
 
 _NS_PER_MS = 1_000_000
-_ANSWERED = frozenset({"ok", "empty", "partial"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,7 @@ class _Around:
     used_in_arguments: Mapping[str, list[str]]
     used_in_answers: Mapping[str, list[str]]
     repeat_of: Mapping[str, str]
+    unsearched: frozenset[str]
 
 
 def _parsed(text: str | None) -> Any:
@@ -136,24 +137,6 @@ def _twins(calls: Sequence[Row]) -> dict[str, str]:
     return found
 
 
-def _unknown_of_call(row: Row, gates: Sequence[GateReplay]) -> tuple[str, ...]:
-    """What the evidence about a call does not tell, in words."""
-    doubts = {
-        "proposal": not row["has_call_span"],
-        "decision": row["decision_id"] is None,
-        "visibility": row["visible"] == "unknown",
-        "schema version": row["schema_digest"] is None,
-        "side effect": row["side_effect"] == "unknown",
-        "arguments": row["arguments"] is None,
-        "execution": row["observation"] == "none" and row["attempts"] == 0 and not gates,
-        "end of the result": row["observation"] in {"cut_by_recording", "cut_on_wire"},
-        "commit": row["outcome"] == "unknown_commit",
-        "later use": row["observation"] in _ANSWERED and row["novel_values"] is None,
-        "time": not row["time_known"],
-    }
-    return tuple(word for word, doubtful in doubts.items() if doubtful)
-
-
 _CALL_FIELDS = (
     "server",
     "tool",
@@ -186,6 +169,7 @@ _CALL_FIELDS = (
 def _call(row: Row, around: _Around) -> CallReplay:
     call = row["call_id"]
     gates = around.gates.get(call, [])
+    used = (tuple(around.used_in_arguments.get(call, ())), tuple(around.used_in_answers.get(call, ())))
     return CallReplay(
         call=call,
         ordinal=row["call_ordinal"],
@@ -201,11 +185,11 @@ def _call(row: Row, around: _Around) -> CallReplay:
         reconciliations=tuple(around.reconciliations.get(call, ())),
         discovery_query=_parsed(row["discovery_query"]),
         discovery_hits=tuple(ToolName(**hit) for hit in _parsed(row["discovery_hits"]) or ()),
-        used_in_arguments=tuple(around.used_in_arguments.get(call, ())),
-        used_in_answers=tuple(around.used_in_answers.get(call, ())),
+        used_in_arguments=used[0],
+        used_in_answers=used[1],
         started=iso_time(row["started_ns"]) if row["time_known"] else None,
         duration_ms=_duration_ms(row, "started_ns", "ended_ns") if row["has_call_span"] else None,
-        unknown=_unknown_of_call(row, gates),
+        unknown=doubts.of_call(row, gates, searched=any(used) or call not in around.unsearched),
         **_pick(row, *_CALL_FIELDS),
     )
 
@@ -221,6 +205,7 @@ def _around(rows: RunRows) -> _Around:
         used_in_arguments=_users(rows.calls, source="argument_sources", user="call_id"),
         used_in_answers=_users(rows.decisions, source="answer_sources", user="decision_id"),
         repeat_of=_twins(rows.calls),
+        unsearched=doubts.unsearched_calls(rows.decisions, rows.calls),
     )
 
 
@@ -234,16 +219,6 @@ def _toolsets(rows: Sequence[Row]) -> dict[str, tuple[VisibleTool, ...]]:
     for row in rows:
         found[row["toolset_digest"]].append(_visible_tool(row))
     return {digest: tuple(members) for digest, members in found.items()}
-
-
-def _unknown_of_step(row: Row, visible: tuple[VisibleTool, ...] | None) -> tuple[str, ...]:
-    doubts = {
-        "visible tools": visible is None,
-        "whether these were all visible tools": visible is not None and row["visibility"] != "yes",
-        "how it ended": row["finish"] == "unknown",
-        "later use in its answer": row["answer_measured"] is False,
-    }
-    return tuple(word for word, doubtful in doubts.items() if doubtful)
 
 
 _STEP_FIELDS = (
@@ -273,7 +248,7 @@ def _step(row: Row, calls: Sequence[CallReplay], toolsets: Mapping[str, tuple[Vi
         answer_sources=tuple(row["answer_sources"] or ()),
         calls=tuple(calls),
         started=iso_time(row["start_ns"]) if timed else None,
-        unknown=_unknown_of_step(row, visible),
+        unknown=doubts.of_step(row, visible),
         **_pick(row, *_STEP_FIELDS),
     )
 
@@ -305,16 +280,6 @@ def _loose_step(calls: Sequence[CallReplay]) -> StepReplay:
     )
 
 
-def _unknown_of_run(row: Row) -> tuple[str, ...]:
-    doubts = {
-        "outcome": row["run_outcome"] == "unknown",
-        "time": not row["time_known"],
-        "run id (taken from the trace)": bool(row["run_inferred"]),
-        "task": row["task"] is None,
-    }
-    return tuple(word for word, doubtful in doubts.items() if doubtful)
-
-
 def _steps(rows: RunRows, *, timed: bool) -> tuple[StepReplay, ...]:
     around, toolsets = _around(rows), _toolsets(rows.toolsets)
     known = {row["decision_id"] for row in rows.decisions}
@@ -336,6 +301,6 @@ def reconstruct(rows: RunRows) -> RunReplay:
         started=iso_time(run["started_ns"]) if timed else None,
         ended=iso_time(run["ended_ns"]) if timed else None,
         steps=_steps(rows, timed=timed),
-        unknown=_unknown_of_run(run),
+        unknown=doubts.of_run(run),
         **_pick(run, "source", "agent", "task", "task_category", "trial", "session", "outcome_source", "reward", "week"),
     )

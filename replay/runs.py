@@ -10,12 +10,18 @@ from toolwitness.replay.steps import RunReplay
 _SHOWN_MATCHES = 5
 
 
+def run_ids(source: Source, prefix: str = "", *, limit: int | None = None) -> list[str]:
+    """The ids of the runs whose id starts with `prefix`, sorted; at most `limit` of them."""
+    ids: list[str] = source.query("run_ids", prefix=prefix, limit=limit)["run"].to_list()
+    return ids
+
+
 def find_run(source: Source, prefix: str) -> str:
     """The id of the run that is called `prefix` or, where none is, the only one whose id starts with it.
 
     Raises RunNotFoundError where there is none or more than one.
     """
-    found: list[str] = source.query("run_ids", prefix=prefix)["run"].to_list()
+    found = run_ids(source, prefix, limit=_SHOWN_MATCHES + 1)
     if prefix in found:
         return prefix
     if len(found) == 1:

@@ -54,8 +54,8 @@ def _count(number: int) -> str:
     return str(number) if number else _NOTHING
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part}/{whole}" if whole else "-"
+def _share(part: int, whole: int, none: str = "-") -> str:
+    return f"{part}/{whole}" if whole else none
 
 
 def _table(*headings: str, right: Iterable[str] = ()) -> Table:
@@ -84,7 +84,8 @@ _TOOL_FIGURES = (
 _TOOL_LEGEND = (
     "visible, selected: decisions. rate: selected while visible / visible. rejected: stopped by an enforced gate. cut off: the "
     "result's end is not known. unk. comm.: unknown commits, not known whether they took effect. repeats: same arguments again "
-    "in the run. used: results of which a new value reappears later / measured results. runs ok: succeeded / that called it."
+    "in the run. used: results of which a new value reappears later / measured results. runs ok: succeeded / that called it. "
+    "?: visibility unknown. n/m: not measurable. -: no calls, or no new values."
 )
 
 
@@ -96,9 +97,9 @@ def _tool_cells(row: Mapping[str, Any]) -> list[str]:
         name if len(name) <= _TOOL_WIDTH or not row["server"] else f"{row['server']}/\n  {row['tool']}",
         _count(row["visible"]),
         _count(row["selected"]),
-        "-" if rate is None else f"{rate:.1%}",
+        "?" if rate is None else f"{rate:.1%}",
         *(_count(row[name]) for name in counts),
-        _share(used["either"], used["denominator"]),
+        _share(used["either"], used["denominator"], "n/m" if row["not_measurable"] else "-"),
         _share(row["runs_succeeded"], row["runs"]),
     ]
 
@@ -130,11 +131,14 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
     return {full: full[: needed[full] + 1] for full in ordered}
 
 
-def runs_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Runs, from the rows of `metrics.runs`; ids as short as `toolwitness replay` understands them."""
+def runs_table(rows: Sequence[Mapping[str, Any]], ids: Iterable[str]) -> RenderableType:
+    """Runs, from the rows of `metrics.runs`, and how many there are in all.
+
+    Their ids are as short as `toolwitness replay` understands them, among all `ids` of the database.
+    """
     figures = ("trial", "decisions", "calls", "problems")
     table = _table("task", "run", "started", "source", "outcome", *figures, right=figures)
-    shown = short_ids(row["run"] for row in rows)
+    shown = short_ids(ids)
     for row in rows:
         table.add_row(
             row["task"] or "-",
@@ -145,4 +149,12 @@ def runs_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
             "-" if row["trial"] is None else str(row["trial"]),
             *(_count(row[name]) for name in figures[1:]),
         )
-    return table
+    return Group(table, "", Text(_how_many(rows), style="dim"))
+
+
+def _how_many(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many runs are shown, and of how many."""
+    total = rows[0]["total"] if rows else 0
+    if len(rows) < total:
+        return f"{len(rows)} of {total} runs, newest first; --limit {total} shows all"
+    return f"{total} run{'' if total == 1 else 's'}"

@@ -11,6 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from toolwitness.redaction.placeholder import TAG, is_placeholder
+from toolwitness.replay import doubts
+from toolwitness.replay.honest import no_use
 from toolwitness.replay.steps import AttemptReplay, CallReplay, GateReplay, RunReplay, StepReplay
 from toolwitness.replay.tables import tool_name, word
 
@@ -76,9 +78,8 @@ def _use_line(call: CallReplay, names: Mapping[str, str]) -> str:
     users = [names.get(user, user) for user in (*call.used_in_arguments, *call.used_in_answers)]
     if users:
         return f"used later in {', '.join(dict.fromkeys(users))}"
-    if call.novel_values is None:
-        return "used later: not measurable"
-    return "used later: not seen again" if call.novel_values else "used later: nothing new was in it"
+    measurable = doubts.LATER_USE not in call.unknown
+    return f"used later: {no_use(call.observation, call.outcome, measurable=measurable, novel_values=call.novel_values)}"
 
 
 def _observation_line(call: CallReplay) -> str:

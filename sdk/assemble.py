@@ -37,8 +37,9 @@ from toolwitness.sdk.shown import Definitions, ToolView
 from toolwitness.sdk.spans import Place, build_span
 
 if TYPE_CHECKING:
+    from toolwitness.sdk.calls import AttemptScope, CallScope
     from toolwitness.sdk.clock import Clock
-    from toolwitness.sdk.scopes import AttemptScope, CallScope, DecisionScope, RunScope
+    from toolwitness.sdk.scopes import DecisionScope, RunScope
     from toolwitness.sdk.state import OpenAttempt
 
 _RUNS_KEPT = 256
@@ -267,8 +268,8 @@ class Assembler:
         catalog = shown if notes is None or notes.candidates is None else notes.candidates
         seen = None if shown is None else shown.find(call.server, call.tool)
         listed = seen or (None if catalog is None else catalog.find(call.server, call.tool)) or call.definition
-        if call.definition is not None and listed is not None and not listed.classes:
-            listed = replace(listed, classes=call.definition.classes, side_effect=call.side_effect)
+        if listed is not None and call.definition is not None and call.definition is not listed:
+            listed = self._definitions.declared(listed, call.definition)
         visible = Known.UNKNOWN
         if shown is not None and (seen is not None or shown.complete):
             visible = Known.YES if seen is not None else Known.NO

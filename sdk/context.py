@@ -15,7 +15,7 @@ from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 if TYPE_CHECKING:
-    from toolwitness.sdk.scopes import Scope
+    from toolwitness.sdk.scope import Scope
 
 current: ContextVar[Scope | None] = ContextVar("toolwitness_scope", default=None)
 

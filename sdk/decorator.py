@@ -17,8 +17,8 @@ from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import Known, PrivacyClass, SideEffect
 from toolwitness.redaction import Projection, project
 from toolwitness.sdk import context, setup
+from toolwitness.sdk.calls import RESULT_LIMITS, AttemptScope, CallScope
 from toolwitness.sdk.guard import guard
-from toolwitness.sdk.scopes import RESULT_LIMITS, AttemptScope, CallScope
 
 _MAX_ITEMS = 1000
 

@@ -12,9 +12,11 @@ from toolwitness.model.catalog import ToolDefinition
 from toolwitness.redaction import RedactionPolicy
 from toolwitness.sdk import context
 from toolwitness.sdk.assemble import Assembler
+from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.clock import Clock, Ids, RandomIds
 from toolwitness.sdk.guard import guard
-from toolwitness.sdk.scopes import AttemptScope, CallScope, DecisionScope, RunScope, Scope
+from toolwitness.sdk.scope import Scope
+from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
 from toolwitness.sdk.worker import InlineSink, Sink, Worker
 

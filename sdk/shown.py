@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolwitness.model.catalog import ToolDefinition, members_of, read_definition, toolset_digest
 from toolwitness.model.digest import canonical_json
+from toolwitness.model.enums import Known, SideEffect
 from toolwitness.model.records import Member
 from toolwitness.redaction import project
 from toolwitness.redaction.projection import Limits
@@ -40,6 +41,7 @@ class Definitions:
 
     def __init__(self) -> None:
         self._by_text: dict[str, ToolDefinition] = {}
+        self._declared: dict[tuple[int, int], tuple[ToolDefinition, ...]] = {}
         self._views: dict[tuple[int, ...], tuple[ToolView, list[ToolDefinition]]] = {}
 
     def read(self, tool: Any) -> ToolDefinition | None:
@@ -58,6 +60,22 @@ class Definitions:
             except ValueError:
                 return None
         return self._by_text[text]
+
+    def declared(self, shown: ToolDefinition, own: ToolDefinition) -> ToolDefinition:
+        """The definition as the model was shown it, with what the application itself declared about the tool."""
+        key = (id(shown), id(own))
+        if key not in self._declared:
+            if len(self._declared) >= _KEPT:
+                self._declared.clear()
+            merged = replace(
+                shown,
+                classes=own.classes or shown.classes,
+                side_effect=shown.side_effect if own.side_effect is SideEffect.UNKNOWN else own.side_effect,
+                idempotent=shown.idempotent if own.idempotent is Known.UNKNOWN else own.idempotent,
+            )
+            # Both are kept too, so that an id in the key cannot be taken over by another object.
+            self._declared[key] = (merged, shown, own)
+        return self._declared[key][0]
 
     def view(self, tools: Sequence[Any]) -> ToolView:
         """The set that these tool objects are."""

@@ -142,9 +142,10 @@ class Worker:
         self._notes: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
         self._bytes = 0
         self._lock = threading.Lock()
+        self._asleep = False
         self._wake = threading.Event()
-        self._idle = threading.Event()
-        self._hurry = False
+        self._urgent = threading.Event()
+        self._flushes: deque[_Flush] = deque()
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._outbox: AgentOutbox | None = None
@@ -156,12 +157,11 @@ class Worker:
                 self._notes_dropped += 1
                 return
             self._bytes += size
-            self._idle.clear()
-            if self._thread is None:
-                self._start()
         self._notes.append((size, method, arguments))
-        if not self._wake.is_set():
+        if self._asleep:
             self._wake.set()
+        elif self._thread is None:
+            self._start()
 
     @property
     def dropped(self) -> int:
@@ -169,67 +169,59 @@ class Worker:
         return self._notes_dropped + (0 if self._outbox is None else self._outbox.dropped)
 
     def _start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="toolwitness", daemon=True)
-        self._thread.start()
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="toolwitness", daemon=True)
+                self._thread.start()
 
     def _run(self) -> None:
         assembler = self._make_assembler()
         outbox = self._outbox = AgentOutbox(self._make_exporter, assembler)
-        pause = self._interval
-        while True:
-            self._wake.wait(pause if outbox else None)
-            self._wake.clear()
+        while not (self._stopping and not self._notes):
+            pause = min(self._interval * 2**outbox.failed, _LONGEST_PAUSE_S)
+            self._sleep(pause if outbox else None)
+            # Notes gather for one interval, longer after failures. Working them off at once would take the interpreter
+            # from the agent at every call.
+            self._urgent.wait(pause)
+            self._urgent.clear()
+            flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
             self._drain(assembler)
             outbox.collect()
-            if outbox and not self._hurry and not self._stopping:
-                # Spans gather for one interval, longer after failures; a flush cuts that short.
-                time.sleep(0)
-                self._wait_for_more(pause)
-                self._drain(assembler)
-                outbox.collect()
-            outbox.send()
-            pause = min(self._interval * 2**outbox.failed, _LONGEST_PAUSE_S)
-            self._settle(outbox)
-            if self._stopping and not self._notes:
-                outbox.shutdown()
-                return
+            delivered = outbox.send()
+            for flush in flushes:
+                flush.delivered = delivered
+                flush.done.set()
+        outbox.shutdown()
 
-    def _wait_for_more(self, pause: float) -> None:
-        end = time.monotonic() + pause
-        while not (self._hurry or self._stopping) and (left := end - time.monotonic()) > 0:
-            self._wake.wait(left)
-            self._wake.clear()
-
-    def _settle(self, outbox: Outbox) -> None:
-        with self._lock:
-            if not self._notes and (not outbox or outbox.failed):
-                self._hurry = False
-                self._idle.set()
+    def _sleep(self, pause: float | None) -> None:
+        """Wait for a note, or for the time to try a failed batch again."""
+        self._asleep = True
+        if not (self._notes or self._flushes or self._stopping):
+            self._wake.wait(pause)
+        self._asleep = False
+        self._wake.clear()
 
     def _drain(self, assembler: Assembler) -> None:
-        """Work through the notes, letting the agent's threads run in between."""
-        done = 0
-        while self._notes:
+        """Work through the notes that are there, letting the agent's threads run in between."""
+        for done in range(len(self._notes)):
             size, method, arguments = self._notes.popleft()
             with guard:
                 method(assembler, *arguments)
             with self._lock:
                 self._bytes -= size
-            done += 1
             if done % _NOTES_A_TURN == 0:
                 time.sleep(0)
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until everything so far is exported; False where that did not happen in time or an export failed."""
-        with self._lock:
-            if self._thread is None:
-                return True
-            self._hurry = True
-            self._idle.clear()
+        if self._thread is None:
+            return True
+        flush = _Flush()
+        self._flushes.append(flush)
+        self._urgent.set()
         self._wake.set()
-        done = self._idle.wait(timeout_s)
-        outbox = self._outbox
-        return done and outbox is not None and not outbox
+        flush.done.wait(timeout_s)
+        return flush.delivered
 
     def close(self, timeout_s: float) -> bool:
         """Flush and stop; does not wait for a collector that did not take the last batch."""
@@ -237,9 +229,20 @@ class Worker:
         self._stopping = True
         if thread is None:
             return True
+        self._urgent.set()
         self._wake.set()
         thread.join(0.1 if outbox is not None and outbox.failed else timeout_s)
         return not thread.is_alive() and self._outbox is not None and not self._outbox
+
+
+class _Flush:
+    """Somebody who waits until everything so far is exported."""
+
+    __slots__ = ("delivered", "done")
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.delivered = False
 
 
 class InlineSink:

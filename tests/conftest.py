@@ -18,6 +18,12 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes minutes; left out by `make test`")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Browser tests come last: Playwright leaves an event loop behind in which `asyncio.run` refuses to run."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 @pytest.fixture(name="root", scope="session")
 def fixture_root():
     """Folder of the source tree."""

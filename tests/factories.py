@@ -97,7 +97,7 @@ class History:
 
     def attempt_start(self, run: str, call: str, tool: str, *, parent: str) -> str:
         """Tell of the announcement of the attempt `parent`."""
-        return self.add(AttemptStart(run_id=run, call_id=call, tool=tool, attempt_ordinal=0), parent=parent)
+        return self.add(AttemptStart(run_id=run, call_id=call, tool=tool, attempt_ordinal=1), parent=parent)
 
     def reconciliation(self, run: str, call: str, tool: str, finding: str) -> str:
         """Tell of what a person found out about a call."""
@@ -118,6 +118,6 @@ class History:
         return f"{next(self._numbers):016x}"
 
     def _next(self, owner: str, kind: str) -> int:
-        ordinal = self._ordinals.get((owner, kind), 0)
+        ordinal = self._ordinals.get((owner, kind), 1)
         self._ordinals[owner, kind] = ordinal + 1
         return ordinal

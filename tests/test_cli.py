@@ -9,6 +9,8 @@ from starlette.applications import Starlette
 
 from toolwitness.__main__ import _app_builder, main
 from toolwitness.collector.receive.collector import Collector
+from toolwitness.collector.store.store import Store
+from toolwitness.tests.factories import History
 
 
 def toolwitness(*arguments):
@@ -69,6 +71,44 @@ def test_tables_are_plain_text_when_piped(small, tmp_path, cli):
     assert not any("\x1b" in text for text in told)
 
 
+def test_runs_and_tools_of_one_source(small, tmp_path, answer):
+    """`--source` leaves every other source out."""
+    db = tmp_path / "db.duckdb"
+    answer("import", small, "--db", db)
+
+    every = [answer(command, "--db", db) for command in ("runs", "tools")]
+    assert [answer(command, "--db", db, "--source", "tau-bench") for command in ("runs", "tools")] == every
+    assert [answer(command, "--db", db, "--source", "live") for command in ("runs", "tools")] == [[], []]
+
+
+def test_runs_can_be_cut(small, tmp_path, answer, cli):
+    """`--limit` keeps the first runs; a person is told how many there are, a program gets just the runs."""
+    db = tmp_path / "db.duckdb"
+    answer("import", small, "--db", db)
+
+    assert answer("runs", "--db", db, "--limit", "1") == answer("runs", "--db", db)[:1]
+    assert "total" not in answer("runs", "--db", db)[0]
+    assert "1 of 2 runs, newest first; --limit 2 shows all" in cli("runs", "--db", db, "--limit", "1")[1]
+    assert cli("runs", "--db", db)[1].endswith("2 runs\n")
+
+
+@pytest.mark.parametrize(("on_terminal", "shown"), [(True, 50), (False, 60)])
+def test_a_terminal_gets_the_first_fifty_runs(tmp_path, cli, monkeypatch, on_terminal, shown):
+    """Piped text and JSON are whole."""
+    history = History()
+    for number in range(60):
+        history.run(f"run {number:02}", task=f"task-{number:02}")
+    store = Store.open(tmp_path / "db.duckdb")
+    store.write_group([history.rows])
+    store.close()
+    monkeypatch.setattr("toolwitness.__main__._on_terminal", lambda: on_terminal)
+
+    out = cli("runs", "--db", tmp_path / "db.duckdb")[1]
+
+    assert out.count("task-") == shown
+    assert len(json.loads(cli("runs", "--db", tmp_path / "db.duckdb", "--json")[1])) == 60
+
+
 @pytest.mark.parametrize("command", [("runs",), ("tools",), ("replay", "x")])
 def test_a_missing_database_is_one_sentence(tmp_path, cli, command):
     """No file: exit code 1, one line on standard error, no traceback."""
@@ -89,7 +129,9 @@ def test_an_unknown_file_names_what_was_seen_and_what_is_supported(tmp_path, cli
     assert all(said in err for said in ("other.json", "'hello'", "tau-bench", "livemcpbench"))
 
 
-@pytest.mark.parametrize("command", [("tools", "--by", "month"), ("import", "/no/such/file"), ("nonsense",), ("replay",)])
+@pytest.mark.parametrize(
+    "command", [("tools", "--by", "month"), ("runs", "--limit", "0"), ("import", "/no/such/file"), ("nonsense",), ("replay",)]
+)
 def test_wrong_usage_exits_with_2(cli, command):
     """Wrong options, missing arguments and files that do not exist are wrong usage."""
     assert cli(*command)[0] == 2

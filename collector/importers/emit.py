@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from toolwitness.collector.importers.catalogue import Catalogue
 from toolwitness.collector.importers.trajectory import Event, Message, Observation, ProposedCall, Step, Trajectory
 from toolwitness.model.enums import Contract, GateKind, ObservationStatus, Verdict
+from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.clock import ManualClock, SeededIds
 from toolwitness.sdk.recorder import Recorder
-from toolwitness.sdk.scopes import CallScope, DecisionScope, RunScope
+from toolwitness.sdk.scopes import DecisionScope, RunScope
 
 EPOCH_NS = 946_684_800_000_000_000
 """2000-01-01T00:00:00Z: where runs without times of their own start."""

@@ -14,13 +14,14 @@ import duckdb
 import pyarrow as pa
 
 from toolwitness.collector.store.columns import Row, table_of
-from toolwitness.collector.store.queries import Write, execute
+from toolwitness.collector.store.queries import Write, execute, fetch
 from toolwitness.collector.store.receipt import Receipt
 from toolwitness.model.enums import RecordKind
 
 _DIGEST_OF = {RecordKind.SCHEMA.value: "definition_digest", RecordKind.TOOLSET.value: "toolset_digest"}
 _INCOMING = "incoming"
 _TOUCHED = "touched"
+_TOUCHED_SPANS = "touched_spans"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,11 @@ def _derive(cursor: duckdb.DuckDBPyConnection, rows: list[Row], times: Times) ->
     if stored_lo is not None:
         lo, hi = min(lo, stored_lo), max(hi, stored_hi)
         execute(cursor, Write.FORGET_TOUCHED, {"lo": lo, "hi": hi})
-    execute(cursor, Write.DERIVE_CALLS, {"lo": lo, "hi": hi, "now": times.now, "open_timeout": times.open_timeout})
+    cursor.register(_TOUCHED_SPANS, fetch(cursor, Write.FIND_TOUCHED_SPANS, {"lo": lo, "hi": hi}))
+    execute(cursor, Write.PLAN_PLAINLY)
+    execute(cursor, Write.DERIVE_CALLS, {"now": times.now, "open_timeout": times.open_timeout})
+    execute(cursor, Write.OPTIMIZE)
+    cursor.unregister(_TOUCHED_SPANS)
     cursor.unregister(_TOUCHED)
 
 

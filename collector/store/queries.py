@@ -1,7 +1,9 @@
 """Every SQL statement of the store is a file under `sql/`; this is where they are read, checked and found by name.
 
 A file starts with a header of comments, `-- question: ...`; a metric also says its numerator, denominator, grain and what
-it excludes. All files are parsed when this module is imported, so that a broken one is found before anything is stored.
+it excludes. The header of a named query names its parameters as `$name`, and in a line `-- optional: name, ...` those that
+may be left out, which bind as NULL then. All files are parsed when this module is imported, so that a broken one is found
+before anything is stored.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from types import MappingProxyType
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from toolwitness.model.exceptions import UnknownQueryError
 
 _SQL = Path(__file__).parent / "sql"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_PARAMETER = re.compile(r"\$([a-z][a-z0-9_]*)")
 _HEADER_LINE = re.compile(r"-- (?P<key>[a-z]+): (?P<text>.+)|--   (?P<more>.+)")
 _METRIC_HEADERS = ("question", "numerator", "denominator", "grain", "excludes")
 _PLAIN_HEADERS = ("question",)
@@ -37,6 +41,7 @@ class Write(StrEnum):
     FIND_DUPLICATES = "find_duplicates"
     FIND_KNOWN_DIGESTS = "find_known_digests"
     FIND_TOUCHED_RANGE = "find_touched_range"
+    FIND_TOUCHED_SPANS = "find_touched_spans"
     FORGET_META = "forget_meta"
     FORGET_TOUCHED = "forget_touched"
     INSERT_SCHEMAS = "insert_schemas"
@@ -47,19 +52,22 @@ class Write(StrEnum):
     JUDGE_OPEN = "judge_open"
     LIST_TABLES = "list_tables"
     MERGE_TRACE_LOC = "merge_trace_loc"
+    OPTIMIZE = "optimize"
+    PLAN_PLAINLY = "plan_plainly"
     READ_META = "read_meta"
     WRITE_META = "write_meta"
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One SQL file: its text, the same parsed, its header by key, and the names of its `$parameters`."""
+    """One SQL file: its text, the same parsed, its header by key, and the names of its `$parameters`, all and optional."""
 
     name: str
     text: str
     parsed: duckdb.Statement
     headers: Mapping[str, str]
     parameters: frozenset[str]
+    optional: frozenset[str]
 
 
 def read_headers(text: str) -> dict[str, str]:
@@ -95,7 +103,8 @@ def read_statement(path: Path, needed: Iterable[str] = _PLAIN_HEADERS) -> Statem
     if len(statements) != 1:
         raise ValueError(f"{path}: one file holds one statement, this one holds {len(statements)}")
     (parsed,) = statements
-    return Statement(path.stem, text, parsed, MappingProxyType(headers), frozenset(parsed.named_parameters))
+    optional = frozenset(name.strip() for name in headers.get("optional", "").split(",") if name.strip())
+    return Statement(path.stem, text, parsed, MappingProxyType(headers), frozenset(parsed.named_parameters), optional)
 
 
 def read_folder(folder: Path, needed: Iterable[str] = _PLAIN_HEADERS) -> dict[str, Statement]:
@@ -110,12 +119,28 @@ def check_names(folder: Path, expected: Iterable[str], found: Iterable[str]) -> 
         raise ValueError(f"{folder}: files and the names that the code knows differ in: {', '.join(difference)}")
 
 
+def check_parameters(query: Statement) -> None:
+    """Raise ValueError where the parameters that a query uses are not exactly those that its header names."""
+    needed = frozenset(_PARAMETER.findall(" ".join(query.headers.values()))) - query.optional
+    difference = sorted((needed | query.optional) ^ query.parameters)
+    if difference:
+        raise ValueError(
+            f"{query.name}.sql: the header, which names needed parameters as $name and the others in `-- optional:`, "
+            f"and the SQL differ in: {', '.join(difference)}"
+        )
+
+
 def read_queries(metrics: Path, replay: Path) -> dict[str, Statement]:
-    """The named queries of both folders; raises ValueError where a name stands in both."""
+    """The named queries of both folders.
+
+    Raises ValueError where a name stands in both or a header does not name just the parameters that its SQL uses.
+    """
     first, second = read_folder(metrics, _METRIC_HEADERS), read_folder(replay)
     twice = sorted(first.keys() & second.keys())
     if twice:
         raise ValueError(f"{metrics} and {replay} both hold: {', '.join(twice)}")
+    for query in (*first.values(), *second.values()):
+        check_parameters(query)
     return first | second
 
 
@@ -138,6 +163,11 @@ def execute(
 ) -> duckdb.DuckDBPyConnection:
     """Run a statement of the store's own; it was parsed at import, which is a tenth of what a small group costs."""
     return cursor.execute(_WRITES[name].parsed, values)
+
+
+def fetch(cursor: duckdb.DuckDBPyConnection, name: Write, values: Mapping[str, Any]) -> pa.Table:
+    """What a statement of the store's own answers, as one table."""
+    return cursor.sql(_WRITES[name].text, params=values).to_arrow_table()
 
 
 def names() -> list[str]:
@@ -163,19 +193,21 @@ def headers(name: str) -> Mapping[str, str]:
 
 
 def parameters(name: str) -> frozenset[str]:
-    """The names of a query's `$parameters`; raises UnknownQueryError, listing near names."""
+    """The names of a query's `$parameters`, optional ones too; raises UnknownQueryError, listing near names."""
     return _find(name).parameters
 
 
 def bound(name: str, given: Mapping[str, Any] | None) -> tuple[str, dict[str, Any]]:
-    """A named query's SQL and the parameters to run it with.
+    """A named query's SQL and the parameters to run it with; optional ones that are not given are None.
 
-    Raises UnknownQueryError where there is no such query or the given parameters are not exactly its own.
+    Raises UnknownQueryError where there is no such query, one that it needs is not given, or one given is not its own.
     """
     values = dict(given or {})
     query = _find(name)
-    if values.keys() != query.parameters:
+    needed = query.parameters - query.optional
+    if not needed <= values.keys() <= query.parameters:
         raise UnknownQueryError(
-            f"query '{name}' takes the parameters {sorted(query.parameters)}, given were {sorted(values)}; pass just those"
+            f"query '{name}' needs the parameters {sorted(needed)} and may be given {sorted(query.optional)}, "
+            f"given were {sorted(values)}; pass just those"
         )
-    return query.text, values
+    return query.text, {**dict.fromkeys(query.optional), **values}

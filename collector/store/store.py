@@ -161,7 +161,7 @@ class Store:
     def query(self, name: str, params: Mapping[str, Any] | None = None) -> pa.Table:
         """The answer of a named query.
 
-        Raises UnknownQueryError, listing near names, where there is no such query or `params` are not exactly its own.
+        Raises UnknownQueryError, listing near names, where there is no such query or `params` do not fit it.
         """
         text, values = queries.bound(name, params)
         return self.read(lambda cursor: cursor.sql(text, params=values).to_arrow_table())

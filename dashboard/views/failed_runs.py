@@ -29,8 +29,8 @@ def draw() -> None:
         origin = furniture.source_filter(sources)
     with right:
         week = furniture.week_filter(weeks)
-    furniture.demo_banner(sources, origin)
     listed = reading.failed(source, origin=origin, week=week, most=MOST_RUNS)
+    furniture.demo_banner(listed.frame["source"])
     if not listed.total:
         furniture.note("No failed run is recorded", " here." if origin is None and week is None else " for this choice.")
         return

@@ -8,7 +8,7 @@ from toolwitness.dashboard import furniture, links, reading
 from toolwitness.dashboard.listing import runs_table
 from toolwitness.dashboard.markup import tag
 from toolwitness.dashboard.stepview import facts, steps_view
-from toolwitness.dashboard.wording import DEMO, cut, plain, unknown
+from toolwitness.dashboard.wording import cut, plain, unknown
 from toolwitness.model.exceptions import RunNotFoundError
 from toolwitness.replay import load
 from toolwitness.replay.runs import replay_run
@@ -33,7 +33,7 @@ def draw() -> None:
         origin = furniture.source_filter(sources)
     run = st.query_params.get("run")
     if run is None:
-        _choose(source, sources, origin, search)
+        _choose(source, origin, search)
     else:
         _replay(source, run)
 
@@ -43,9 +43,9 @@ def _leave() -> None:
     st.query_params.pop("run", None)
 
 
-def _choose(source: load.Source, sources: list[str], origin: str | None, search: str) -> None:
-    furniture.demo_banner(sources, origin)
+def _choose(source: load.Source, origin: str | None, search: str) -> None:
     listed = reading.runs(source, origin=origin, search=search, most=MOST_RUNS)
+    furniture.demo_banner(listed.frame["source"])
     if not listed.total:
         furniture.note("No run matches; the search looks in run ids, tasks and agents.")
         return
@@ -61,7 +61,7 @@ def _replay(source: load.Source, run: str) -> None:
         st.html(tag("div", tag("strong", "No such run. "), str(missing), class_="tw banner", role="alert"))
         furniture.note(every)
         return
-    furniture.demo_banner([replay.source], replay.source if replay.source == DEMO else None)
+    furniture.demo_banner([replay.source])
     title = f"Task {replay.task}" if replay.task else f"Run {replay.run}"
     st.html(tag("div", tag("h2", title), every, class_="tw heading"))
     st.html(tag("div", facts(replay), class_="tw"))

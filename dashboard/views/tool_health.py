@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 import streamlit as st
@@ -12,8 +13,9 @@ from toolwitness.dashboard.chart import weeks_chart
 from toolwitness.dashboard.drawing import axis
 from toolwitness.dashboard.listing import calls_table, tools_table, trends_of
 from toolwitness.dashboard.markup import Child, tag
-from toolwitness.dashboard.wording import NOT_MEASURABLE, UNKNOWN, count, cut, of, plural, tool_name, unknown
+from toolwitness.dashboard.wording import absent, count, cut, of, plural, tool_name, unknown
 from toolwitness.replay import load, metrics
+from toolwitness.replay.honest import UNKNOWN, no_utilisation
 
 MOST_TOOLS = 200
 MOST_CALLS = 200
@@ -26,6 +28,14 @@ _ORDERS = {
 }
 
 
+class _Choice(NamedTuple):
+    """What the reader chose to see, kept in the address; None leaves nothing out."""
+
+    origin: str | None
+    week: str | None
+    order: str
+
+
 def draw() -> None:
     """Draw the page."""
     source = load.current()
@@ -35,39 +45,51 @@ def draw() -> None:
         furniture.no_data(source.where)
         return
     sources = reading.sources(source)
-    furniture.demo_banner(sources, None)
-    week_column, order_column, _ = st.columns([2, 2, 5])
+    choice = _choose(sources, every_week["week"].to_list())
+    furniture.demo_banner([choice.origin] if choice.origin else sources)
+    furniture.cards(headline(metrics.overview(source, origin=choice.origin, week=choice.week)))
+    _weeks(metrics.weekly_totals(source, origin=choice.origin) if choice.origin else every_week)
+    _tools(source, choice)
+    _calls(source, choice)
+
+
+def _choose(sources: Sequence[str], weeks: Sequence[str]) -> _Choice:
+    source_column, week_column, order_column, _ = st.columns([2, 2, 2, 3])
+    with source_column:
+        origin = furniture.source_filter(sources)
     with week_column:
-        week = furniture.week_filter(every_week["week"].to_list())
+        week = furniture.week_filter(weeks)
     with order_column:
         order = st.selectbox("Order", list(_ORDERS), key="order", bind="query-params", format_func=_ORDERS.__getitem__)
-    furniture.cards(headline(reading.totals(source, week)))
-    _weeks(every_week)
-    _tools(source, week, order)
-    _calls(source, week)
+    return _Choice(origin, week, order)
 
 
 def headline(totals: dict[str, Any]) -> list[tuple[str, Child, Child]]:
     """The figures at the top of the page, each with what it is of."""
     succeeded = f"{of(totals['runs_succeeded'], totals['runs_judged'])} judged runs succeeded"
-    used = totals["utilisation_denominator"]
-    calls = plural(totals["calls"], "call")
+    calls = f"of {plural(totals['calls'], 'call')}"
     return [
-        ("Runs", count(totals["runs"]), succeeded if totals["runs_judged"] else unknown("outcomes unknown")),
+        ("Runs", count(totals["runs"]), succeeded if totals["runs_judged"] else unknown("no run was judged")),
         (
             "Calls",
             count(totals["calls"]),
             f"{plural(totals['tools_called'], 'tool')}, {plural(totals['decisions'], 'decision')}",
         ),
-        ("Calls in error", count(totals["errors"]), f"of {calls}"),
-        ("Unknown commits", count(totals["unknown_commits"]), f"of {calls}"),
-        ("Unfinished", count(totals["pending"]), f"of {calls}"),
-        (
-            "Results used later",
-            count(totals["utilisation_either"]) if used else unknown(NOT_MEASURABLE),
-            f"of {used:,} with new values" if used else "no result held new values",
-        ),
+        ("Calls in error", count(totals["errors"]), calls),
+        ("Unknown commits", count(totals["unknown_commits"]), calls),
+        ("Unfinished", count(totals["pending"]), calls),
+        ("Results used later", *_used(totals)),
     ]
+
+
+def _used(totals: dict[str, Any]) -> tuple[Child, Child]:
+    """How many results were used later and of how many; those that could not be measured stand beside them."""
+    used, unmeasured = totals["utilisation_denominator"], totals["not_measurable"]
+    beside = f"{unmeasured:,} not measurable" if unmeasured else None
+    if used:
+        return count(totals["utilisation_either"]), ", ".join(filter(None, [f"of {used:,} with new values", beside]))
+    why = no_utilisation(calls=totals["calls"], not_measurable=unmeasured)
+    return absent(why), beside
 
 
 def _weeks(totals: pl.DataFrame) -> None:
@@ -76,13 +98,14 @@ def _weeks(totals: pl.DataFrame) -> None:
         st.altair_chart(weeks_chart(dated, axis(dated["week"].to_list()), dark=st.context.theme.type == "dark"))
 
 
-def _tools(source: load.Source, week: str | None, order: str) -> None:
-    frame = reading.tools(source, week).sort(order, descending=True, maintain_order=True)
-    by_week = metrics.tool_health(source, by_week=True)
+def _tools(source: load.Source, choice: _Choice) -> None:
+    frame = metrics.tool_health(source, origin=choice.origin, week=choice.week)
+    frame = frame.sort(choice.order, descending=True, maintain_order=True)
+    by_week = metrics.tool_health(source, by_week=True, origin=choice.origin)
     shown = frame.head(MOST_TOOLS)
 
     def address_of(server: str, tool: str) -> str:
-        return links.address(links.TOOL_HEALTH, week=week, order=order, server=server, tool=tool)
+        return _address(choice, server=server, tool=tool)
 
     chosen = (st.query_params.get("server", ""), st.query_params.get("tool", ""))
     weeks = axis(by_week["week"].to_list())
@@ -95,17 +118,23 @@ def _tools(source: load.Source, week: str | None, order: str) -> None:
     )
 
 
-def _calls(source: load.Source, week: str | None) -> None:
+def _address(choice: _Choice, **chosen: str) -> str:
+    """The address of this page as it is, but for the tool whose calls are shown."""
+    return links.address(links.TOOL_HEALTH, source=choice.origin, week=choice.week, order=choice.order, **chosen)
+
+
+def _calls(source: load.Source, choice: _Choice) -> None:
     tool = st.query_params.get("tool")
     if tool is None:
         return
     server = st.query_params.get("server", "")
     name = tool_name(server, tool)
-    close = links.link("close", links.address(links.TOOL_HEALTH, week=week))
+    close = links.link("close", _address(choice))
     st.html(tag("div", tag("h3", "Calls of ", name), close, class_="tw heading", data_show=name))
-    listed = reading.calls_of(source, server, tool, week=week, most=MOST_CALLS)
+    listed = reading.calls_of(source, server, tool, origin=choice.origin, week=choice.week, most=MOST_CALLS)
     if not listed.total:
-        furniture.note("No call of ", name, " was recorded", f" in week {week}." if week else ".")
+        every = choice.origin is None and choice.week is None
+        furniture.note("No call of ", name, " was recorded." if every else " was recorded for this choice.")
         return
     st.html(calls_table(listed.frame, f"Calls of {name}"))
     furniture.note(cut(listed.frame.height, listed.total, "calls"))

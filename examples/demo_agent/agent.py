@@ -9,7 +9,8 @@ from plan import Case
 from script import Result, Turn
 
 from toolwitness.sdk import Recorder
-from toolwitness.sdk.scopes import CallScope, RunScope
+from toolwitness.sdk.calls import CallScope
+from toolwitness.sdk.scopes import RunScope
 
 AGENT, MODEL, PROVIDER = "support-desk", "scripted-1", "demo"
 _MODEL_MS = 1400

@@ -15,7 +15,7 @@ from timeline import Timeline
 
 from toolwitness import ToolDefinition
 from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus
-from toolwitness.sdk.scopes import AttemptScope, CallScope
+from toolwitness.sdk.calls import AttemptScope, CallScope
 
 REFUND = "payments/refund_payment"
 REFUND_LIMIT = 200.0

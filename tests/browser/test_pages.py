@@ -1,6 +1,7 @@
 from playwright.sync_api import expect
 
 from toolwitness.replay import metrics
+from toolwitness.replay.honest import no_utilisation
 from toolwitness.replay.load import open_source
 from toolwitness.replay.runs import replay_run
 
@@ -16,11 +17,11 @@ def cells(page, caption):
     return rows.evaluate_all("rows => rows.map(row => [...row.children].map(cell => cell.innerText.trim()))")
 
 
-def expect_figures(page, db):
+def expect_figures(page, db, origin=None):
     """The headline figures and the table of tools are those that the queries give."""
     with open_source(db) as source:
-        totals = metrics.overview(source)
-        tools = metrics.tool_health(source)
+        totals = metrics.overview(source, origin=origin)
+        tools = metrics.tool_health(source, origin=origin)
     for label, key in (
         ("Runs", "runs"),
         ("Calls", "calls"),
@@ -36,9 +37,10 @@ def expect_figures(page, db):
         assert (commits, rejected) == (f"{tool['unknown_commits']:,}", f"{tool['rejected']:,}")
         assert errors == (f"{tool['errors']:,} of {tool['calls']:,}" if tool["calls"] else "no calls")
         seen = f"{tool['selected_visible']:,} of {tool['visible']:,}"
-        assert selection.endswith(seen if tool["visible"] else "not measurable")
+        assert selection.endswith(seen if tool["visible"] else "visibility unknown")
         could = tool["utilisation_denominator"]
-        assert used == (f"{tool['utilisation_either']:,} of {could:,}" if could else "not measurable")
+        why = no_utilisation(calls=tool["calls"], not_measurable=tool["not_measurable"])
+        assert used == (f"{tool['utilisation_either']:,} of {could:,}" if could else why)
 
 
 def test_tool_health_shows_what_the_queries_give(reader, office):
@@ -59,6 +61,38 @@ def test_a_week_in_the_address_narrows_the_figures(reader, office):
         (week,) = metrics.weekly_totals(source).filter(week="2026-W46").to_dicts()
     expect(card(page, "Calls")).to_have_text(f"{week['calls']}")
     expect(page.get_by_role("combobox", name="Week")).to_have_value("2026-W46")
+
+
+def test_tool_health_of_one_source(reader, office):
+    """Every figure is that source's, a tool's calls too; demo data is labelled where it is shown and nowhere else."""
+    url, db = office
+    page = reader.open(f"{url}/?source=live")
+    expect_figures(page, db, origin="live")
+    expect(page.get_by_role("note")).to_have_count(0)
+    page.get_by_role("link", name="search_mail").click()
+    expect(page.get_by_role("heading", name="Calls of mail / search_mail")).to_be_visible()
+    with open_source(db) as source:
+        calls = metrics.tool_calls(source, "mail", "search_mail", origin="live")
+    assert len(cells(page, "Calls of mail / search_mail")) == calls.height
+    assert "source=live" in page.url
+    # A list that is opened while the page still scrolls closes at once.
+    page.get_by_role("heading", name="Tool health").scroll_into_view_if_needed()
+    expect(page.get_by_role("heading", name="Tool health")).to_be_in_viewport()
+    reader.settle()
+    page.get_by_role("combobox", name="Source").click()
+    page.get_by_role("option", name="demo").click()
+    expect(page.get_by_role("note")).to_contain_text("scripted agent that comes with toolwitness")
+
+
+def test_failed_runs_without_demo_runs_among_them_have_no_banner(reader, office):
+    """The label follows the rows that are shown, not what else the file holds."""
+    url, db = office
+    with open_source(db) as source:
+        failed = metrics.failed_runs(source)
+    for week in failed["week"].unique():
+        page = reader.open(f"{url}/failed-runs?week={week}")
+        shown = "demo" in failed.filter(week=week)["source"]
+        expect(page.get_by_text("Demo data.")).to_have_count(int(shown))
 
 
 def test_from_a_tool_to_its_calls_to_a_replay(reader, office):
@@ -98,7 +132,7 @@ def test_failed_runs_of_one_source(reader, office):
     url, db = office
     page = reader.open(f"{url}/failed-runs?source=demo")
     with open_source(db) as source:
-        failed = metrics.failed_runs(source).filter(source="demo")
+        failed = metrics.failed_runs(source, origin="demo")
     assert len(cells(page, "Failed runs")) == failed.height
     expect(page.get_by_role("note")).to_contain_text("scripted agent that comes with toolwitness")
     page.get_by_role("combobox", name="Source").click()

@@ -1,3 +1,5 @@
+import polars as pl
+
 from toolwitness.dashboard import reading
 from toolwitness.replay import metrics
 
@@ -5,7 +7,28 @@ from toolwitness.replay import metrics
 def test_the_figures_of_all_weeks_add_up_to_the_whole(source):
     """A week's headline figures are that week's alone."""
     weeks = metrics.weekly_totals(source)["week"].to_list()
-    assert sum(reading.totals(source, week)["calls"] for week in weeks) == reading.totals(source, None)["calls"]
+    assert sum(metrics.overview(source, week=week)["calls"] for week in weeks) == metrics.overview(source)["calls"]
+
+
+def test_the_figures_of_all_sources_add_up_to_the_whole(source):
+    """A source's headline figures are that source's alone."""
+    sources = reading.sources(source)
+    assert sum(metrics.overview(source, origin=one)["calls"] for one in sources) == metrics.overview(source)["calls"]
+
+
+def test_a_list_without_rows_is_of_length_zero(source):
+    """There is no row that could tell the length."""
+    assert reading.calls_of(source, "files", "delete_everything", most=5).total == 0
+
+
+def test_the_calls_of_a_tool_can_be_narrowed_to_a_source_and_week(source):
+    """The list below the table shows what the table counts."""
+    one = reading.calls_of(source, "mail", "search_mail", origin="live", week="2026-W45", most=500)
+    row = metrics.tool_health(source, origin="live", week="2026-W45").row(
+        by_predicate=pl.col("tool") == "search_mail", named=True
+    )
+    assert one.total == row["calls"] > 0
+    assert set(one.frame["source"]) == {"live"}
 
 
 def test_a_list_is_cut_and_keeps_its_full_length(source):

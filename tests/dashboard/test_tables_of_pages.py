@@ -1,5 +1,9 @@
+import polars as pl
+import pytest
+
 from toolwitness.dashboard import listing, reading
 from toolwitness.dashboard.drawing import axis
+from toolwitness.dashboard.views.tool_health import headline
 from toolwitness.replay import metrics
 from toolwitness.tests.browser import story
 
@@ -7,7 +11,7 @@ from toolwitness.tests.browser import story
 def _tools(source):
     by_week = metrics.tool_health(source, by_week=True)
     return listing.tools_table(
-        reading.tools(source, None),
+        metrics.tool_health(source),
         axis(by_week["week"].to_list()),
         listing.trends_of(by_week),
         address_of=lambda server, tool: f"/?server={server}&tool={tool}",
@@ -22,10 +26,47 @@ def test_a_tool_that_was_never_called_has_no_error_share(source):
     assert "0 of 0" not in row
 
 
-def test_selection_of_a_tool_that_was_never_visible_is_not_measurable(source):
-    """Without a denominator there is no rate."""
+def test_a_tool_of_which_no_visibility_is_known_has_no_selection_rate(source):
+    """Without a denominator there is no rate, and the reason is said."""
     (row,) = [row for row in _tools(source).split("<tr") if "onerror" in row]
-    assert "not measurable" in row
+    assert "visibility unknown" in row
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"calls": 0, "not_measurable": 0}, "no calls"),
+        ({"calls": 2, "not_measurable": 1}, "not measurable"),
+        ({"calls": 2, "not_measurable": 0}, "no new values"),
+    ],
+)
+def test_utilisation_without_a_denominator_says_why(source, told, said):
+    """Table and headline use the same words."""
+    none = {"utilisation_denominator": 0, "utilisation_either": 0, "errors": 0, **told}
+    frame = metrics.tool_health(source).head(1).with_columns(**{key: pl.lit(value) for key, value in none.items()})
+    cell = listing.tools_table(frame, [], {}, address_of=lambda *_: "/").rsplit("<td", 1)[1]
+    _, value, beside = headline({**metrics.overview(source), **none})[-1]
+    assert said in cell
+    assert said in value
+    assert beside == ("1 not measurable" if told["not_measurable"] else None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"observation": "timeout"}, "no result"),
+        ({"observation": "timeout", "outcome": "pending"}, "not finished"),
+        ({"observation": "cut_on_wire"}, "not measurable"),
+        ({"observation": "ok", "measurable": True, "novel_values": 0}, "no new values"),
+        ({"observation": "ok", "measurable": True, "novel_values": 1}, "not seen again"),
+    ],
+)
+def test_a_call_whose_result_was_not_used_says_why(source, changed, said):
+    """A result that is missing or cut off is no unused one."""
+    unused = {"outcome": "failed", "measurable": False, "novel_values": None, "in_arguments": False, "in_answer": False}
+    frame = reading.calls_of(source, "rooms", "book_room", most=1).frame
+    frame = frame.with_columns(**{key: pl.lit(value) for key, value in {**unused, **changed}.items()})
+    assert f">{said}<" in listing.calls_table(frame, "calls")
 
 
 def test_a_made_up_tool_name_stays_text(source):
@@ -41,14 +82,14 @@ def test_the_chosen_tool_is_marked(source):
 
 def test_every_call_leads_to_its_replay(source):
     """From a call to the run that it was made in is one click."""
-    calls = reading.calls_of(source, "rooms", "book_room", week=None, most=100).frame
+    calls = reading.calls_of(source, "rooms", "book_room", most=100).frame
     shown = listing.calls_table(calls, "calls")
     assert all(f'href="/replay?run={run}"' in shown for run in calls["run"])
 
 
 def test_a_failed_run_names_its_first_problem(source):
     """The list answers what went wrong first, and in which tool."""
-    failed = reading.failed(source, origin=None, week="2026-W49", most=1).frame
+    failed = reading.failed(source, week="2026-W49", most=1).frame
     shown = listing.failed_table(failed)
     assert "unknown commit" in shown
     assert "rooms / book_room" in shown
@@ -56,5 +97,5 @@ def test_a_failed_run_names_its_first_problem(source):
 
 def test_runs_without_times_say_so(source):
     """An import without times has no date."""
-    undated = reading.runs(source, origin="tau-bench", search="", most=10).frame
+    undated = reading.runs(source, origin="tau-bench", most=10).frame
     assert "time unknown" in listing.runs_table(undated)

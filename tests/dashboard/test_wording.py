@@ -6,10 +6,10 @@ from toolwitness.model.enums import AttemptStatus, Finding, Outcome, RunOutcome,
 
 @pytest.mark.parametrize(
     ("rate", "shown"),
-    [(0.0, "0%"), (1.0, "100%"), (0.5, "50.0%"), (0.0001, "0.1%"), (0.99999, "99.9%"), (None, "not measurable")],
+    [(0.0, "0%"), (1.0, "100%"), (0.5, "50.0%"), (0.0001, "0.1%"), (0.99999, "99.9%")],
 )
 def test_percent_keeps_almost_apart_from_exactly(rate, shown):
-    """Only exactly none and exactly all are shown as 0% and 100%; no denominator is not measurable."""
+    """Only exactly none and exactly all are shown as 0% and 100%."""
     assert wording.percent(rate) == shown
 
 
@@ -21,6 +21,17 @@ def test_counts_have_separators():
 def test_an_unknown_count_is_not_zero():
     """None is said as unknown."""
     assert "unknown" in wording.count(None)
+
+
+def test_what_nobody_can_know_stands_out_from_what_is_not_there():
+    """Not measurable is marked as unknown, no new values is a plain fact."""
+    assert 'class="unknown"' in wording.absent("not measurable")
+    assert 'class="unknown"' not in wording.absent("no new values")
+
+
+def test_a_call_without_its_own_span_has_no_number():
+    """Its place in the run is not known, and None is no number."""
+    assert (wording.call_name(1), wording.call_name(None)) == ("call 1", "call")
 
 
 @pytest.mark.parametrize(

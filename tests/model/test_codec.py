@@ -7,6 +7,7 @@ import typing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolwitness.model import codec, names
 from toolwitness.model.enums import Known, Origin, RecordKind
 from toolwitness.model.records import RECORD_TYPES, Call, Json, LeafOrigin, Run

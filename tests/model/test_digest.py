@@ -4,6 +4,7 @@ import math
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolwitness.model.catalog import ToolDefinition, members_of, read_definition, toolset_digest
 from toolwitness.model.digest import canonical_json, digest, keyed_digest
 from toolwitness.model.enums import Known, SideEffect

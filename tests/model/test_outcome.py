@@ -1,6 +1,7 @@
 """The outcome of a call, row by row of the requirement (A11, A13)."""
 
 import pytest
+
 from toolwitness.model.enums import ObservationStatus as O
 from toolwitness.model.enums import Outcome, SideEffect
 from toolwitness.model.outcome import (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.classify import Judgement, Place, Schema, Source, classify, inheritable, step_into
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
 from toolwitness import redaction
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction import Clean, Minimal, RedactionPolicy, clean, is_placeholder, project

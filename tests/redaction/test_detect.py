@@ -5,6 +5,7 @@ import string
 import time
 
 import pytest
+
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.detect import MAX_HITS, scan_text
 

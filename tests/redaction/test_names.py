@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.names import name_class
 

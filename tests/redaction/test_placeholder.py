@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.placeholder import TAG, formats, is_placeholder, is_well_formed, placeholder
 from toolwitness.redaction.projection import CUT

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction.policy import Action, RedactionPolicy

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 from pydantic import BaseModel
+
 from toolwitness.redaction.projection import CUT, DEFAULT_LIMITS, Limits, Projection, project
 
 

@@ -8,4 +8,9 @@ def test_the_page_is_up_to_date(root):
 
 def test_every_metric_says_what_it_counts():
     """Question, numerator, denominator, grain and exclusions stand in every header."""
-    assert {frozenset(header) for header in metric_headers().values()} == {frozenset(HEADER_KEYS)}
+    assert {frozenset(header) - {"optional"} for header in metric_headers().values()} == {frozenset(HEADER_KEYS)}
+
+
+def test_the_page_names_what_narrows_a_metric():
+    """Optional parameters stand below the query that takes them."""
+    assert "- **optional**: source, search, limit\n" in metrics_page()

@@ -72,6 +72,34 @@ def test_the_overview_is_one_dict(source_of):
     assert (found["tools_visible"], found["tools_called"]) == (2, 1)
 
 
+def test_a_source_is_asked_for_as_origin(source_of):
+    """Tools with their error classes, runs, headline figures and lists can be narrowed to one source."""
+    history = told()
+    history.run("d", RunOutcome.ABANDONED, source="demo")
+    history.call("d", "a", ObservationStatus.ERROR, server="s", source="demo", error_class="conflict")
+    source = source_of(history)
+
+    (row,) = metrics.tool_rows(source, origin="demo")
+    assert (row["calls"], row["error_classes"]) == (1, {"conflict": 1})
+    assert metrics.runs(source, origin="demo")["run"].to_list() == ["d"]
+    assert metrics.failed_runs(source, origin="live").is_empty()
+    assert metrics.overview(source, origin="live")["calls"] == 2
+    assert metrics.tool_calls(source, "s", "a", origin="live").height == 2
+    assert metrics.sources(source).rows() == [("demo", 1, 1), ("live", 1, 2)]
+
+
+def test_lists_are_cut_and_narrowed_by_their_queries(source_of):
+    """A limit, a week and a search leave rows out; `total` tells how many there were before the limit."""
+    source = source_of(told())
+
+    assert metrics.tool_calls(source, "s", "a", limit=1)["total"].to_list() == [2]
+    assert metrics.tool_calls(source, "s", "a", week="2026-W46").is_empty()
+    assert metrics.tool_health(source, week="2026-W45").equals(metrics.tool_health(source))
+    assert metrics.overview(source, week="2026-W46")["calls"] == 0
+    assert metrics.runs(source, search="R")["run"].to_list() == ["r"]
+    assert metrics.runs(source, search="x").is_empty()
+
+
 def test_settled_commits_are_left_out_unless_asked_for(source_of):
     """Only calls that are unknown now are listed; those that were settled come on request."""
     history = History()

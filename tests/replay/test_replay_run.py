@@ -173,10 +173,24 @@ def test_what_is_not_known_of_a_call_is_named(source_of):
         "side effect",
         "arguments",
         "end of the result",
+        "later use",
         "time",
     }
     assert (call.started, call.duration_ms) == (None, None)
     assert set(run.unknown) == {"outcome", "time", "task"}
+
+
+def test_an_answer_that_was_not_searched_leaves_earlier_use_unknown(history, source_of):
+    """Where a limit kept an answer from being searched, a result from before it is unused only if nothing else is known."""
+    step = history.decision("run-1")
+    found = history.call("run-1", "a", decision_id=step, novel_values=1)
+    history.call("run-1", "a", decision_id=step, novel_values=1)
+    unsearched = history.decision("run-1", answer_measured=False)
+    history.call("run-1", "a", decision_id=unsearched, novel_values=1, argument_sources=(found,))
+
+    calls = replay_run(source_of(history), "run-1").calls
+
+    assert ["later use" in call.unknown for call in calls] == [False, True, False]
 
 
 def test_calls_without_a_decision_are_not_lost(history, source_of):

@@ -5,7 +5,7 @@ from rich.console import Console
 
 from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome
 from toolwitness.replay import metrics
-from toolwitness.replay.runs import replay_run
+from toolwitness.replay.runs import replay_run, run_ids
 from toolwitness.replay.tables import runs_table, short_ids, tool_name, tools_table
 from toolwitness.replay.transcript import replay_view
 from toolwitness.tests.factories import WEEK_NS, History
@@ -57,10 +57,41 @@ def test_weeks_are_parts_of_the_table(source):
 
 def test_runs_show_ids_that_replay_understands(source):
     """A run's shown id is a unique beginning of it."""
-    text = printed(runs_table(metrics.runs(source).to_dicts()))
+    text = printed(runs_table(metrics.runs(source).to_dicts(), run_ids(source)))
 
     shown = next(line.split()[1] for line in text.splitlines() if line.startswith("7 "))
     assert replay_run(source, shown).run == "the-run"
+
+
+def test_a_list_of_runs_says_how_many_there_are(source):
+    """Where it was cut it says how to see the rest."""
+    cut, whole = metrics.runs(source, limit=1).to_dicts(), metrics.runs(source).to_dicts()
+
+    assert "1 of 2 runs, newest first; --limit 2 shows all" in printed(runs_table(cut, run_ids(source)))
+    assert printed(runs_table(whole, run_ids(source))).endswith("\n2 runs\n")
+    assert printed(runs_table([], [])).endswith("\n0 runs\n")
+
+
+def test_a_shown_id_is_unique_among_runs_that_are_not_shown(source_of):
+    """A list that was cut does not shorten ids to what other runs begin with too."""
+    history = History()
+    history.run("long-running-1")
+    history.run("long-running-2")
+    source = source_of(history)
+
+    assert "long-running-2" in printed(runs_table(metrics.runs(source, limit=1).to_dicts(), run_ids(source)))
+
+
+def test_a_tool_without_figures_says_why(source_of):
+    """Not measurable, no new values and visibility unknown are three different marks."""
+    history = History()
+    history.call("r", "cut", ObservationStatus.CUT_ON_WIRE)
+    history.call("r", "plain", novel_values=0)
+
+    lines = printed(tools_table(metrics.tool_rows(source_of(history)))).splitlines()
+
+    shown = {line.split()[0]: line.split() for line in lines if line.startswith(("cut ", "plain "))}
+    assert {tool: (cells[3], cells[-2]) for tool, cells in shown.items()} == {"cut": ("?", "n/m"), "plain": ("?", "-")}
 
 
 def test_short_ids_stay_unique():
@@ -77,17 +108,18 @@ def test_a_replay_tells_the_story_of_each_call(source):
     text = printed(replay_view(replay_run(source, "the-run")))
 
     for said in (
-        "decision 0: called (m-1",
+        "decision 1: called (m-1",
         "visible tools (2), toolset set: bank/pay @unknown, flights/search @unknown",
         "visible tools (2): as before",
-        "call 0: flights/search -> succeeded",
-        "used later in call 2",
-        "call 1: bank/pay -> rejected",
+        "call 1: flights/search -> succeeded",
+        "used later in call 3",
+        "call 2: bank/pay -> rejected",
         'arguments {"to": "<personal string 9-16>"}',
         "gate policy: deny (limit, rule max)",
         "no attempt recorded",
-        "call 2: bank/pay -> unknown_commit",
-        "attempt 0: timeout (sent yes, 1000.0 ms)",
+        "used later: no result",
+        "call 3: bank/pay -> unknown_commit",
+        "attempt 1: timeout (sent yes, 1000.0 ms)",
         "calls of which the decision is not known",
     ):
         assert said in text

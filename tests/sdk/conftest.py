@@ -2,6 +2,7 @@
 
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
 from toolwitness.model.codec import decode
 from toolwitness.sdk import ManualClock, Recorder, SeededIds, Settings, setup
 

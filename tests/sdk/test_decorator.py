@@ -6,8 +6,9 @@ import inspect
 import pickle
 
 import pytest
-import toolwitness
 from opentelemetry import trace
+
+import toolwitness
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, SideEffect
 from toolwitness.sdk import setup
 

@@ -5,6 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
 from toolwitness.sdk import ManualClock, Recorder, SeededIds
 
 CANARY = "canary" + "-7f3a9"

@@ -1,6 +1,7 @@
 """The rules of matching, one golden case each; the figures over real trajectories are in the importers' tests."""
 
 import pytest
+
 from toolwitness.sdk.provenance import RunIndex, TextIndex, leaves, parse_result
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import (
     AttemptStatus,
@@ -19,7 +20,7 @@ from toolwitness.model.enums import (
     Verdict,
 )
 from toolwitness.sdk.guard import guard
-from toolwitness.sdk.scopes import NO_SCOPE
+from toolwitness.sdk.scope import NO_SCOPE
 
 PAY = ToolDefinition(
     name="pay",
@@ -363,3 +364,17 @@ def test_the_same_seed_gives_the_same_spans(recorded):
         return [(s.name, s.context.span_id, s.start_time, s.end_time, dict(s.attributes)) for s in target.spans()]
 
     assert record(recorded) == record(type(recorded)())
+
+
+def test_the_application_s_word_on_a_tool_joins_what_the_model_was_shown(recorded):
+    """Classes and side effect of a decorated tool hold where the model is shown a plain schema, whose digest stays."""
+    shown = {"name": "pay", "input_schema": {"type": "object", "properties": {"amount": {"type": "integer"}}}}
+    own = ToolDefinition(name="pay", side_effect="write", classes={"args.amount": "internal"})
+    recorded.recorder.register(own)
+    with recorded.recorder.run("t") as run, run.decision(tools=[shown]) as step, step.call("pay", {"amount": 5}):
+        pass
+
+    found = recorded.one("call")
+
+    assert (found.arguments, found.side_effect) == ('{"amount":5}', SideEffect.WRITE)
+    assert found.schema_digest == PAY.schema_digest

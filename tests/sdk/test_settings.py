@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.sdk import Settings
 

@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from toolwitness.sdk.state import Journal, OpenAttempt, digest_key
 
 

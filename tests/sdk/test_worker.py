@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
 from toolwitness.sdk import Recorder, Settings, setup
 from toolwitness.sdk.guard import guard
 

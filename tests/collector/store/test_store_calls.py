@@ -125,7 +125,7 @@ def told(history, number, call, story):
     return history.rows[before:]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(drawn=st.lists(st.tuples(st.none() | fields(RecordKind.CALL), STORIES), min_size=1, max_size=30))
 def test_the_file_judges_calls_as_plain_python_does(tmp_path_factory, drawn):
     """Whatever spans a call has, its row holds their evidence and the outcome that `model.outcome` gives it."""

@@ -9,7 +9,7 @@ from toolwitness.tests.factories import WEEK_NS, History
 @pytest.fixture(name="count")
 def fixture_count(rows_of):
     """`count(table)` -> its number of rows."""
-    return lambda table: rows_of(f"select count(*) as n from {table}")[0]["n"]  # noqa: S608 -- names of our own tables
+    return lambda table: len(rows_of(f"from {table}"))
 
 
 @pytest.fixture(name="history")

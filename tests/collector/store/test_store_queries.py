@@ -12,8 +12,9 @@ METRIC = """-- question: how many calls
 -- numerator: calls
 -- denominator: none
 -- grain: tool
--- excludes: nothing
-select tool, count(*) as n from calls where server = $server group by tool;
+-- excludes: calls of another server than $server
+-- optional: week
+select tool, count(*) as n from calls where server = $server and ($week is null or week = $week) group by tool;
 """
 REPLAY = "-- question: which runs are there?\nselect run_id from runs;\n"
 
@@ -33,13 +34,14 @@ def test_a_file_is_a_query_by_its_name(folders):
     found = queries.read_queries(*folders)
     assert sorted(found) == ["calls_of", "run_list"]
     metric = found["calls_of"]
-    assert (metric.text, metric.parameters) == (METRIC, {"server"})
+    assert (metric.text, metric.parameters, metric.optional) == (METRIC, {"server", "week"}, {"week"})
     assert dict(metric.headers) == {
         "question": "how many calls does each tool have?",
         "numerator": "calls",
         "denominator": "none",
         "grain": "tool",
-        "excludes": "nothing",
+        "excludes": "calls of another server than $server",
+        "optional": "week",
     }
 
 
@@ -47,6 +49,23 @@ def test_one_name_in_both_folders_is_an_error(folders):
     """Otherwise one of them would never be found."""
     shutil.copy(folders[0] / "calls_of.sql", folders[1] / "calls_of.sql")
     with pytest.raises(ValueError, match="both hold: calls_of"):
+        queries.read_queries(*folders)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ("optional: week", "optional: week, source", "source"),
+        ("optional: week", "optional: weak", "weak, week"),
+        ("than $server", "than its own", "server"),
+        ("than $server", "than $server or $tool", "tool"),
+        ("week = $week)", "week = $weak)", "weak"),
+    ],
+)
+def test_header_and_sql_name_the_same_parameters(folders, old, new, differs):
+    """A parameter that only one of them knows is a slip of the pen, needed or optional."""
+    (folders[0] / "calls_of.sql").write_text(METRIC.replace(old, new))
+    with pytest.raises(ValueError, match=rf"calls_of\.sql: .* differ in: {differs}$"):
         queries.read_queries(*folders)
 
 
@@ -84,10 +103,20 @@ def test_a_query_answers_by_its_name_with_its_parameters(store):
     assert store.query("tool_calls", {"server": "s", "tool": "t"}).num_rows == 0
 
 
-@pytest.mark.parametrize("given", [None, {"server": "s"}, {"server": "s", "tool": "t", "week": "w"}])
-def test_parameters_must_be_just_those_of_the_query(store, given):
-    """Missing and surplus ones are errors that name both."""
-    with pytest.raises(UnknownQueryError, match=r"'tool_calls' takes the parameters \['server', 'tool'\], given were"):
+def test_an_optional_parameter_that_is_not_given_is_null():
+    """It may be left out, given, or given as None."""
+    by_name = {"server": "s", "tool": "t"}
+    _, bound = queries.bound("tool_calls", {**by_name, "week": "w", "source": None})
+    assert bound == {**by_name, "week": "w", "source": None, "limit": None}
+
+
+@pytest.mark.parametrize(
+    "given", [None, {"server": "s"}, {"server": "s", "week": "w"}, {"server": "s", "tool": "t", "weak": "w"}]
+)
+def test_parameters_must_be_those_of_the_query(store, given):
+    """Needed ones that are missing and such that it does not have are errors that name both kinds."""
+    said = r"'tool_calls' needs the parameters \['server', 'tool'\] and may be given \['limit', 'source', 'week'\], given were"
+    with pytest.raises(UnknownQueryError, match=said):
         store.query("tool_calls", given)
 
 

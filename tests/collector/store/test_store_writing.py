@@ -76,13 +76,13 @@ def test_counts_add_up_over_groups_and_refusals(store, ingest):
 
 def test_an_error_that_is_not_the_datas_is_raised_and_the_group_undone(path, spoil):
     """A file that cannot be written rejects no spans: what is sent again is stored as if for the first time."""
-    spoil("alter table calls rename to calls_elsewhere")
+    spoil("alter table trace_loc rename to elsewhere")
     broken = Store.open(path)
     with pytest.raises(duckdb.CatalogException):
         broken.write_group([request(1)])
     broken.close()
     with duckdb.connect(str(path)) as connection:
-        connection.execute("alter table calls_elsewhere rename to calls")
+        connection.execute("alter table elsewhere rename to trace_loc")
     mended = Store.open(path)
     assert mended.write_group([request(1)]) == [Receipt(received=2, stored=2)]
     mended.close()

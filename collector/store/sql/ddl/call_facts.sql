@@ -12,7 +12,7 @@ unsearched as (
 ),
 marked as (
     select
-        c.call_id, c.run_id, c.decision_id, c.call_ordinal, c.server, coalesce(c.tool, '(unknown)') as tool, c.via,
+        c.call_id, c.run_id, c.source, c.decision_id, c.call_ordinal, c.server, coalesce(c.tool, '(unknown)') as tool, c.via,
         c.time_known, c.week, c.t0_ns, c.started_ns, c.ended_ns, c.has_call_span, c.arguments_digest, c.observation,
         c.error_class, c.novel_values, c.attempts, c.rejected, c.rejected_by, c.outcome,
         d.decision_ordinal,
@@ -35,9 +35,16 @@ marked as (
     left join used_in_arguments as a on a.call_id = c.call_id
     left join used_in_answer as w on w.call_id = c.call_id
     left join unsearched as u on u.run_id = c.run_id
+),
+measured as (
+    select
+        *,
+        answered and novel_values is not null and (in_arguments or in_answer or not unsearched) as measurable
+    from marked
 )
 select
     *,
-    answered and novel_values is not null and (in_arguments or in_answer or not unsearched) as measurable,
-    answered and novel_values >= 1 and (in_arguments or in_answer or not unsearched) as in_denominator
-from marked;
+    measurable and novel_values >= 1 as in_denominator,
+    -- What was cut off may have held more: it is neither used nor unused.
+    is_cut or (answered and not measurable) as not_measurable
+from measured;

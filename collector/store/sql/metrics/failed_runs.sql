@@ -1,9 +1,11 @@
 -- question: which runs did not reach their goal, and what went wrong first in each?
 -- numerator: runs with outcome failure or abandoned, and runs of unknown outcome in which a call had a problem
--- denominator: `runs_judged` of the query `totals`, for the judged ones
+-- denominator: `runs` of the query `totals`; `runs_judged` for those with outcome failure
 -- grain: run with its first problem in call order; where no call has a problem the first indeterminate one, else
 --   'task_failed_after_ok_calls' or 'task_failed_without_calls'
--- excludes: runs that succeeded or were handed off, whatever their calls did; skipped calls are no problem
+-- excludes: runs that succeeded or were handed off, whatever their calls did; skipped calls are no problem; `total` counts
+--   the runs before $limit cuts the list
+-- optional: source, week, limit
 with ranked as (
     select
         call_id, run_id, decision_id, call_ordinal, server, tool, observation, error_class, outcome,
@@ -36,12 +38,15 @@ select
     p.server, p.tool, p.observation, p.error_class,
     p.call_id as call, p.decision_id as decision, p.call_ordinal,
     r.week,
-    case when r.time_known then r.started_ns end as started_ns
+    case when r.time_known then r.started_ns end as started_ns,
+    count(*) over () as total
 from runs as r
 left join counted as n on n.run_id = r.run_id
 left join troubled as t on t.run_id = r.run_id
 left join ranked as p on p.run_id = r.run_id and p.place = 1
-where r.run_outcome in ('failure', 'abandoned') or (r.run_outcome = 'unknown' and t.problems > 0)
+where (r.run_outcome in ('failure', 'abandoned') or (r.run_outcome = 'unknown' and t.problems > 0))
+    and ($source is null or r.source = $source) and ($week is null or r.week = $week)
 order by
     r.time_known desc, case when r.time_known then -r.started_ns end,
     r.source, length(r.task), r.task, r.trial, r.run_id
+limit $limit

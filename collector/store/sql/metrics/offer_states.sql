@@ -3,6 +3,7 @@
 -- denominator: all calls that are no searches themselves, in runs with tool search or through a dispatcher
 -- grain: call, in run and call order
 -- excludes: the searches themselves; calls in runs that have neither a search nor a dispatcher
+-- optional: source
 with searches as (
     select
         s.call_id, c.run_id, c.call_ordinal,
@@ -20,6 +21,7 @@ asked as (
     select c.* from calls as c
     where (c.via is not null or c.run_id in (select run_id from searches))
         and c.call_id not in (select call_id from searches)
+        and ($source is null or c.source = $source)
 ),
 latest as (
     select a.call_id, max(s.call_ordinal) as call_ordinal

@@ -4,6 +4,7 @@
 -- denominator: `calls`
 -- grain: server, tool
 -- excludes: calls without an arguments digest are never repeats
+-- optional: source
 with ordered as (
     select
         server, tool, arguments_digest, is_error, identical_repeat,
@@ -12,6 +13,7 @@ with ordered as (
         lag(arguments_digest) over in_run as digest_before,
         lag(is_error) over of_twins as twin_in_error
     from call_facts
+    where ($source is null or source = $source)
     window
         in_run as (partition by run_id order by call_ordinal, t0_ns, call_id),
         of_twins as (partition by run_id, server, tool, arguments_digest order by call_ordinal, t0_ns, call_id)

@@ -3,7 +3,8 @@
 --   cancelled; `unclear` = calls with outcome indeterminate
 -- denominator: `calls` and `decisions` of the run
 -- grain: run; newest first, then those without known times by task and trial
--- excludes: nothing
+-- excludes: nothing; `total` counts the runs before $limit cuts the list; $search is found in the run's id, task or agent
+-- optional: source, search, limit
 with decided as (
     select run_id, count(*) as decisions from decisions group by 1
 ),
@@ -25,10 +26,19 @@ select
     coalesce(c.problems, 0) as problems,
     coalesce(c.unclear, 0) as unclear,
     r.week,
-    case when r.time_known then r.started_ns end as started_ns
+    case when r.time_known then r.started_ns end as started_ns,
+    count(*) over () as total
 from runs as r
 left join decided as d on d.run_id = r.run_id
 left join called as c on c.run_id = r.run_id
+where ($source is null or r.source = $source)
+    and (
+        $search is null
+        or position(lower($search) in lower(r.run_id)) > 0
+        or position(lower($search) in lower(r.task)) > 0
+        or position(lower($search) in lower(r.agent)) > 0
+    )
 order by
     r.time_known desc, case when r.time_known then -r.started_ns end,
     r.source, length(r.task), r.task, r.trial, r.run_id
+limit $limit

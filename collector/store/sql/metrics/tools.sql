@@ -8,10 +8,13 @@
 --   (runs with at least one call of the tool)
 -- grain: server, tool, week of the call (visible and selected: of the decision); week is 'all' unless $by_week
 -- excludes: decisions of which it is not known what was visible count as selected, not as visible; results whose use
---   could not be measured stand in `not_measurable` and in no denominator
+--   could not be measured (a limit was met, or the result was cut off) stand in `not_measurable` and in no denominator
+-- optional: source, week
 with offered as (
     select toolset_digest, case when $by_week then week else 'all' end as week, count(*) as decisions
-    from decisions where toolset_digest is not null group by 1, 2
+    from decisions
+    where toolset_digest is not null and ($source is null or source = $source) and ($week is null or week = $week)
+    group by 1, 2
 ),
 facts as (
     select
@@ -19,6 +22,7 @@ facts as (
         case when $by_week then week else 'all' end as call_period,
         case when $by_week then decision_week else 'all' end as decision_period
     from call_facts
+    where ($source is null or source = $source)
 ),
 visible as (
     select server, tool, week, sum(decisions) as visible
@@ -28,7 +32,9 @@ visible as (
         union all
         -- Seen by the call's own word in a decision whose toolset does not tell.
         select server, tool, decision_period, count(distinct decision_id)
-        from facts where known_visible and not in_toolset group by 1, 2, 3
+        from facts
+        where known_visible and not in_toolset and ($week is null or decision_week = $week)
+        group by 1, 2, 3
     ) as either
     group by 1, 2, 3
 ),
@@ -37,7 +43,9 @@ selected as (
         server, tool, decision_period as week,
         count(distinct decision_id) as selected,
         count(distinct decision_id) filter (where known_visible) as selected_visible
-    from facts group by 1, 2, 3
+    from facts
+    where ($week is null or decision_week = $week)
+    group by 1, 2, 3
 ),
 called as (
     select
@@ -57,10 +65,11 @@ called as (
         count(*) filter (where in_denominator and in_arguments) as utilisation_in_arguments,
         count(*) filter (where in_denominator and in_answer) as utilisation_in_answer,
         count(*) filter (where in_denominator and (in_arguments or in_answer)) as utilisation_either,
-        count(*) filter (where answered and not measurable) as not_measurable,
+        count(*) filter (where not_measurable) as not_measurable,
         count(distinct f.run_id) as runs,
         count(distinct f.run_id) filter (where r.run_outcome = 'success') as runs_succeeded
     from facts as f left join runs as r on r.run_id = f.run_id
+    where ($week is null or f.week = $week)
     group by 1, 2, 3
 ),
 named as (

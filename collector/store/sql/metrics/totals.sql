@@ -1,16 +1,21 @@
 -- question: what happened in all (in each week)?
 -- numerator: runs by outcome, decisions that called a tool, calls by what became of them, measured results that were used
--- denominator: `runs_judged` (runs whose outcome is known), `decisions`, `calls`, `utilisation_denominator`, `tools_visible`
+-- denominator: `runs_judged` (runs with outcome success or failure; abandoned, handed off and unknown are nobody's
+--   verdict), `decisions`, `calls`, `utilisation_denominator`, `tools_visible`
 -- grain: one row, or one per week with $by_week: runs by the run's week, decisions by the decision's, calls by the call's
--- excludes: nothing; records without known times stand under week 'unknown'
+-- excludes: nothing; records without known times stand under week 'unknown'; results whose use could not be measured (a
+--   limit was met, or the result was cut off) stand in `not_measurable` and in no denominator
+-- optional: source, week
 with run_totals as (
     select
         case when $by_week then week else 'all' end as week,
         count(*) as runs,
-        count(*) filter (where run_outcome <> 'unknown') as runs_judged,
+        count(*) filter (where run_outcome in ('success', 'failure')) as runs_judged,
         count(*) filter (where run_outcome = 'success') as runs_succeeded,
         count(*) filter (where run_outcome = 'failure') as runs_failed
-    from runs group by 1
+    from runs
+    where ($source is null or source = $source) and ($week is null or week = $week)
+    group by 1
 ),
 decision_totals as (
     select
@@ -19,20 +24,27 @@ decision_totals as (
         count(*) filter (where c.decision_id is not null) as decisions_with_call
     from decisions as d
     left join (select distinct decision_id from calls) as c on c.decision_id = d.decision_id
+    where ($source is null or d.source = $source) and ($week is null or d.week = $week)
     group by 1
 ),
 visible_tools as (
     select week, count(*) as tools_visible
     from (
         select distinct case when $by_week then d.week else 'all' end as week, m.server, m.tool
-        from (select distinct toolset_digest, week from decisions) as d
+        from (
+            select distinct toolset_digest, week from decisions
+            where ($source is null or source = $source) and ($week is null or week = $week)
+        ) as d
         join toolset_members as m on m.toolset_digest = d.toolset_digest
     ) as seen
     group by 1
 ),
 called_tools as (
     select week, count(*) as tools_called
-    from (select distinct case when $by_week then week else 'all' end as week, server, tool from calls) as called
+    from (
+        select distinct case when $by_week then week else 'all' end as week, server, tool from calls
+        where ($source is null or source = $source) and ($week is null or week = $week)
+    ) as called
     group by 1
 ),
 call_totals as (
@@ -48,8 +60,10 @@ call_totals as (
         count(*) filter (where identical_repeat) as identical_repeats,
         count(*) filter (where in_denominator) as utilisation_denominator,
         count(*) filter (where in_denominator and (in_arguments or in_answer)) as utilisation_either,
-        count(*) filter (where answered and not measurable) as not_measurable
-    from call_facts group by 1
+        count(*) filter (where not_measurable) as not_measurable
+    from call_facts
+    where ($source is null or source = $source) and ($week is null or week = $week)
+    group by 1
 ),
 named as (
     -- Without weeks there is always one row, on an empty database too.

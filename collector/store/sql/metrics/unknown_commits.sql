@@ -5,8 +5,10 @@
 -- denominator: `calls` of the query `totals`
 -- grain: call, oldest first; age in seconds at $now_ns since the call's start, null where the time is not known
 -- excludes: later calls that a gate rejected or that were skipped, since nothing ran
+-- optional: source
 with doubtful as (
-    select * from calls where outcome = 'unknown_commit' or settled <> 'no_finding'
+    select * from calls
+    where (outcome = 'unknown_commit' or settled <> 'no_finding') and ($source is null or source = $source)
 ),
 ran as (
     select * from calls where outcome not in ('rejected', 'skipped')

@@ -1,4 +1,4 @@
--- question: what became of the `touched` calls, by all their spans? The words are those of model.outcome.
+-- question: what became of the touched calls, by all their spans, `touched_spans`? The words are those of model.outcome.
 --   Three steps: the spans of each part of a call (a gate kind, an attempt, ...), the parts of each call, the evidence.
 insert into calls by name
 with own as (
@@ -25,8 +25,7 @@ with own as (
             'error_class': error_class, 'error_type': error_type, 'vendor_code': vendor_code, 'items_total': items_total,
             'items_failed': items_failed, 'novel_values': novel_values, 'argument_sources': argument_sources
         } as facts
-    from spans
-    where start_ns between $lo and $hi and call_id in (select call_id from touched) and record is not null
+    from touched_spans
 ),
 part as (
     select

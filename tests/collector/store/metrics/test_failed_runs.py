@@ -21,7 +21,7 @@ def test_the_first_problem_is_the_first_in_call_order(history, ask):
     (row,) = ask(history, "failed_runs")
 
     words = ("first_problem", "server", "tool", "observation", "error_class", "call", "decision", "call_ordinal", "problems")
-    expected = ("failed", "s", "book", "error", "conflict", guilty, step, 1, 2)
+    expected = ("failed", "s", "book", "error", "conflict", guilty, step, 2, 2)
     assert tuple(row[word] for word in words) == expected
 
 

@@ -27,6 +27,7 @@ def test_a_run_is_one_row_with_its_counts(ask):
         "unclear": 1,
         "week": "2026-W45",
         "started_ns": MONDAY_NS,
+        "total": 1,
     }
 
 

@@ -154,15 +154,16 @@ def test_utilisation_counts_measured_results_that_reappear(history, ask):
 
 
 def test_utilisation_leaves_out_what_cannot_be_judged(history, ask):
-    """Nothing new, errors and cut results are no part of the denominator; an unmeasured result is counted as such."""
+    """Nothing new, errors and cut results are no part of the denominator; unmeasured and cut ones are counted as such."""
     history.call("r", "a", novel_values=0)
     history.call("r", "a", ObservationStatus.ERROR, novel_values=3)
     history.call("r", "a", ObservationStatus.CUT_BY_RECORDING)
+    history.call("r", "a", ObservationStatus.CUT_ON_WIRE, novel_values=3)
     history.call("r", "a")
 
     (row,) = ask(history, "tools", by_week=False)
 
-    assert picked(row, "utilisation_denominator", "not_measurable") == (0, 1)
+    assert picked(row, "utilisation_denominator", "not_measurable") == (0, 3)
 
 
 def test_an_answer_that_was_not_searched_leaves_earlier_results_unmeasured(history, ask):

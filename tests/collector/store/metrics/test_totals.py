@@ -44,6 +44,30 @@ def test_totals_add_up_runs_decisions_and_calls(ask):
     }
 
 
+def test_only_success_and_failure_are_judgements(ask):
+    """Abandoned, handed off and unknown runs are nobody's verdict."""
+    history = History()
+    for outcome in RunOutcome:
+        history.run(outcome.value, outcome)
+
+    (row,) = ask(history, "totals", by_week=False)
+
+    assert (row["runs"], row["runs_judged"], row["runs_succeeded"], row["runs_failed"]) == (5, 2, 1, 1)
+
+
+def test_what_was_cut_off_cannot_be_measured(ask):
+    """Results that lost their end and results without a count of new values stand apart from the denominator."""
+    history = History()
+    history.call("r", "a", ObservationStatus.CUT_BY_RECORDING)
+    history.call("r", "a", ObservationStatus.CUT_ON_WIRE)
+    history.call("r", "a")
+    history.call("r", "a", novel_values=0)
+
+    (row,) = ask(history, "totals", by_week=False)
+
+    assert (row["utilisation_denominator"], row["not_measurable"]) == (0, 3)
+
+
 def test_totals_by_week_stand_in_the_order_of_the_weeks(ask):
     """Each week has the runs, decisions and calls that started in it."""
     rows = ask(told(), "totals", by_week=True)

@@ -1,0 +1,2 @@
+-- question: none; plan the following statements of this connection as usual.
+pragma enable_optimizer;

@@ -1,0 +1,2 @@
+-- question: none; plan the following statements of this connection without the optimizer.
+pragma disable_optimizer;

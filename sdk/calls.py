@@ -1,0 +1,260 @@
+"""The logical call and its physical attempts, as the agent loop holds them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextvars import Token
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
+
+from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.enums import (
+    AttemptStatus,
+    Contract,
+    ErrorClass,
+    GateKind,
+    GateMode,
+    Known,
+    ObservationStatus,
+    SideEffect,
+    Verdict,
+)
+from toolwitness.redaction import Projection, project
+from toolwitness.redaction.projection import Limits
+from toolwitness.sdk import context
+from toolwitness.sdk.assemble import Assembler
+from toolwitness.sdk.guard import guard
+from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+
+    from toolwitness.sdk.scopes import DecisionScope, RunScope
+
+RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
+"""Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
+
+
+class CallScope(Scope):
+    """One logical call, from its proposal to the observation. `id` is its key everywhere."""
+
+    __slots__ = (
+        "_attempts",
+        "_observed",
+        "closed",
+        "decision",
+        "definition",
+        "facts",
+        "id",
+        "noted",
+        "open_attempts",
+        "ordinal",
+        "run",
+        "server",
+        "tool",
+    )
+
+    def __init__(
+        self,
+        run: RunScope,
+        tool: str,
+        arguments: Any = None,
+        *,
+        server: str = "",
+        decision: DecisionScope | None = None,
+        definition: ToolDefinition | None = None,
+        parent_span_id: str | None = None,
+        **facts: Any,
+    ) -> None:
+        super().__init__(run.recorder, run.trace_id, parent_span_id or run.span_id)
+        self.run, self.decision, self.id = run, decision, self.span_id
+        self.tool, self.server = tool, server
+        self.definition = definition or run.recorder.definition(server, tool)
+        self.facts = facts
+        self.ordinal = next(run.call_ordinals)
+        self.open_attempts = 0
+        self.closed = False
+        self._attempts = count(1)
+        self._observed: tuple[Any, ...] | None = None
+        self.noted: Any = None  # the worker's own notes on this call
+        if decision is not None:
+            decision.chosen.append(self.id)
+        copy = arguments if type(arguments) is Projection else project(arguments)
+        self.recorder.note(copy.size, Assembler.call_proposed, self, copy)
+
+    @property
+    def side_effect(self) -> SideEffect:
+        """What the tool may do, as far as its definition tells."""
+        return SideEffect.UNKNOWN if self.definition is None else self.definition.side_effect
+
+    def gate(
+        self,
+        kind: GateKind | str,
+        verdict: Verdict | str,
+        *,
+        reason: str | None = None,
+        rule: str | None = None,
+        rule_version: str | None = None,
+        contract: Contract | str | None = None,
+        observed: bool = False,
+        pointers: Sequence[str] = (),
+        keywords: Sequence[str] = (),
+        approver: str | None = None,
+    ) -> None:
+        """Record a check's answer. `observed` marks one that could not have stopped the call."""
+        with guard:
+            facts = {
+                "gate_kind": GateKind(kind),
+                "verdict": Verdict(verdict),
+                "gate_mode": GateMode.OBSERVED if observed else GateMode.ENFORCED,
+                "reason_code": reason,
+                "rule_id": rule,
+                "rule_version": rule_version,
+                "contract": None if contract is None else Contract(contract),
+                "pointers": tuple(pointers),
+                "keywords": tuple(keywords),
+                "approver": approver,
+            }
+            self.recorder.note(NO_SIZE, Assembler.gated, self, self.recorder.ids.span_id(), self.recorder.clock(), facts)
+
+    def attempt(
+        self, *, retry_reason: str | None = None, backoff_ms: float | None = None, transport: str | None = None
+    ) -> AttemptScope:
+        """Begin a physical try of this call; to be used as `with call.attempt() as attempt:`."""
+        with guard:
+            return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport)
+        return cast("AttemptScope", NO_SCOPE)
+
+    def result(
+        self,
+        value: Any,
+        *,
+        status: ObservationStatus | str = ObservationStatus.OK,
+        transport_status: ObservationStatus | str | None = None,
+        error_class: ErrorClass | str | None = None,
+        error_type: str | None = None,
+        vendor_code: str | None = None,
+    ) -> None:
+        """Tell what came back to the agent; the last time before the end counts."""
+        with guard:
+            copy = value if type(value) is Projection else project(value, limits=RESULT_LIMITS)
+            facts = {
+                "observation": ObservationStatus(status),
+                "transport_status": ObservationStatus(transport_status or status),
+                "error_class": None if error_class is None else ErrorClass(error_class),
+                "error_type": error_type,
+                "vendor_code": vendor_code,
+            }
+            self._observed = (copy, facts)
+
+    def discovered(
+        self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
+    ) -> None:
+        """Tell which (server, tool) pairs this call found, in order, where it was a search for tools."""
+        with guard:
+            self.facts["discovery"] = (tuple(hits), query, None if catalog is None else list(catalog))
+
+    def fail(self, error: BaseException) -> None:
+        """Tell that the tool raised instead of answering; the exception itself is not kept, only its type's name."""
+        with guard:
+            if self._observed is None and not isinstance(error, asyncio.CancelledError | GeneratorExit):
+                timed_out = isinstance(error, TimeoutError)
+                self.result(
+                    None,
+                    status=ObservationStatus.TIMEOUT if timed_out else ObservationStatus.RAISED,
+                    error_class=ErrorClass.UNCLASSIFIED,
+                    error_type=type(error).__name__,
+                )
+
+    def _conclude(self, error: BaseException | None) -> None:
+        if error is not None:
+            self.fail(error)
+        self.close()
+
+    def close(self) -> None:
+        """End the call; only the first time counts."""
+        with guard:
+            if not self.closed:
+                self.closed = True
+                copy, facts = self._observed or (None, {})
+                size = copy.size if copy is not None else NO_SIZE
+                self.recorder.note(size, Assembler.call_ended, self, self.recorder.clock(), copy, facts)
+
+
+class AttemptScope(Scope):
+    """One physical try. Inside `with`, it is also OpenTelemetry's current span where the application has no provider."""
+
+    __slots__ = ("_facts", "_otel", "_status", "call", "ended", "ordinal")
+
+    def __init__(
+        self, call: CallScope, ordinal: int, retry_reason: str | None, backoff_ms: float | None, transport: str | None
+    ) -> None:
+        super().__init__(call.recorder, call.trace_id, call.span_id)
+        self.call, self.ordinal = call, ordinal
+        self._facts: dict[str, Any] = {"retry_reason": retry_reason, "backoff_ms": backoff_ms, "transport": transport}
+        self._status: AttemptStatus | None = None
+        self._otel: Token[Context] | None = None
+        self.ended = False
+        call.open_attempts += 1
+        if call.side_effect is not SideEffect.READ:
+            self.recorder.announce(self)
+
+    def sent(self, sent: Known | str) -> None:
+        """Say whether the request left the process."""
+        with guard:
+            self._facts["sent"] = Known(sent)
+
+    def end(self, status: AttemptStatus | str, **facts: Any) -> None:
+        """Say how it ended, with any of the fields of `model.records.Attempt` that tell more."""
+        with guard:
+            self._status = AttemptStatus(status)
+            self._facts.update(facts)
+
+    def _enter(self) -> None:
+        super()._enter()
+        self._otel = context.enter_otel(self.trace_id, self.span_id)
+
+    def _leave(self) -> None:
+        context.leave_otel(self._otel)
+        self._otel = None
+        super()._leave()
+
+    def enter(self) -> None:
+        """Make this the current scope for one step of a generator, without beginning or ending it."""
+        with guard:
+            self._enter()
+
+    def leave(self) -> None:
+        """Undo `enter`."""
+        with guard:
+            self._leave()
+
+    def _conclude(self, error: BaseException | None) -> None:
+        if error is not None and self._status is None:
+            self.fail(error)
+        self.close()
+
+    def fail(self, error: BaseException) -> None:
+        """End by an exception, of which only the type's name is kept."""
+        if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
+            self.end(AttemptStatus.CANCELLED)
+        else:
+            timed_out = isinstance(error, TimeoutError)
+            self.end(
+                AttemptStatus.TIMEOUT if timed_out else AttemptStatus.ERROR,
+                error_class=ErrorClass.UNCLASSIFIED,
+                error_type=type(error).__name__,
+            )
+
+    def close(self) -> None:
+        """End the attempt, as ok where nothing else was said; only the first time counts."""
+        with guard:
+            if not self.ended:
+                self.ended = True
+                self.call.open_attempts -= 1
+                status = self._status or AttemptStatus.OK
+                self.recorder.note(
+                    NO_SIZE, Assembler.attempted, self, self.recorder.clock(), {**self._facts, "attempt_status": status}
+                )
+                self.recorder.concluded(self)

@@ -1,0 +1,101 @@
+"""What all scopes share: being the current scope inside `with`, and the one that stands in where nothing is recorded.
+
+A scope is what an agent loop holds while it runs: one object a run, decision, call and attempt, cheap to make and to end. Each
+takes an id and a start time when made, and hands the worker one note when something happened. Nothing looks into the agent's
+values beyond the bounded projection, and nothing raises: every public method is wrapped by the guard.
+"""
+
+from __future__ import annotations
+
+from contextvars import Token
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from toolwitness.sdk import context
+from toolwitness.sdk.guard import guard
+
+if TYPE_CHECKING:
+    from toolwitness.sdk.recorder import Recorder
+
+NO_SIZE = 64
+"""Approximate bytes of a note that carries no value."""
+
+
+class Scope:
+    """What all scopes share: a recorder, ids, a start, and being the current scope inside `with`."""
+
+    __slots__ = ("_token", "parent_span_id", "recorder", "span_id", "start_ns", "trace_id")
+
+    def __init__(self, recorder: Recorder, trace_id: str, parent_span_id: str | None) -> None:
+        self.recorder = recorder
+        self.trace_id = trace_id
+        self.span_id = recorder.ids.span_id()
+        self.parent_span_id = parent_span_id
+        self.start_ns = recorder.clock()
+        self._token: Token[Scope | None] | None = None
+
+    def _enter(self) -> None:
+        self._token = context.enter(self)
+
+    def _leave(self) -> None:
+        if self._token is not None:
+            context.leave(self._token)
+            self._token = None
+
+    def _conclude(self, error: BaseException | None) -> None:
+        """End the scope, by an exception where there is one."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        """Make this the current scope."""
+        with guard:
+            self._enter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """End the scope; the exception goes on as it is."""
+        with guard:
+            self._leave()
+            self._conclude(error)
+
+    async def __aenter__(self) -> Self:
+        """As `with`."""
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """As `with`."""
+        self.__exit__(kind, error, trace)
+
+
+class NoScope:
+    """Stands in for every scope where nothing is recorded: it takes what they take and does nothing."""
+
+    id = ""
+
+    def __enter__(self) -> Self:
+        """Do nothing."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Do nothing; the exception goes on as it is."""
+
+    async def __aenter__(self) -> Self:
+        """Do nothing."""
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Do nothing; the exception goes on as it is."""
+
+    def _again(self, *_given: Any, **_facts: Any) -> Self:
+        return self
+
+    def _ignore(self, *_given: Any, **_facts: Any) -> None:
+        """Do nothing."""
+
+    decision = call = attempt = _again
+    message = messages = finish = answer = gate = result = discovered = fail = sent = end = close = enter = leave = _ignore
+
+
+NO_SCOPE = NoScope()
