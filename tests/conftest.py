@@ -13,11 +13,6 @@ settings.register_profile("shared-machine", deadline=None)
 settings.load_profile("shared-machine")
 
 
-def pytest_configure(config):
-    """Name the marker that `make test` leaves out and `make test-all` runs."""
-    config.addinivalue_line("markers", "long: takes minutes; left out by `make test`")
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """Browser tests come last: Playwright leaves an event loop behind in which `asyncio.run` refuses to run."""

@@ -11,6 +11,7 @@ import pytest
 
 from toolwitness.collector.store.owner import write_owner
 from toolwitness.collector.store.store import Store
+from toolwitness.collector.store.version import SCHEMA_VERSION
 from toolwitness.model.exceptions import StoreHeldError, StoreMissingError, StoreVersionError
 from toolwitness.tests.factories import History
 
@@ -106,7 +107,9 @@ OTHER_VERSION = "update meta set value = '99' where key = 'schema_version'"
 def test_another_schema_version_is_refused_with_a_remedy(path, spoil):
     """The error names the file, both versions and what to do."""
     spoil(OTHER_VERSION)
-    with pytest.raises(StoreVersionError, match=r"agents\.duckdb has schema version 99, .* version 1; open it with"):
+    with pytest.raises(
+        StoreVersionError, match=rf"agents\.duckdb has schema version 99, .* version {SCHEMA_VERSION}; open it with"
+    ):
         Store.open(path)
 
 
