@@ -92,7 +92,7 @@ def up(
     ] = None,
 ) -> None:
     """Receive from agents and show the pages, until Ctrl-C."""
-    remote = _part("replay.load").running(db)
+    remote = _part("collector.store.remote").running(db)
     if remote is not None:
         typer.echo(f"toolwitness already serves {db} at {remote.url}")
         return
@@ -140,7 +140,7 @@ def _start_in_background(db: Path, host: str, port: int, hosts: list[str]) -> st
         process = subprocess.Popen(  # noqa: S603 -- this very program
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
-    running = _part("replay.load").running
+    running = _part("collector.store.remote").running
     end = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < end and process.poll() is None:
         remote = running(db)
@@ -159,7 +159,7 @@ def down(db: Db = Path("toolwitness.duckdb")) -> None:
     if owner is None:
         typer.echo(f"no toolwitness serves {db}")
         return
-    if _part("replay.load").running(db) is None:
+    if _part("collector.store.remote").running(db) is None:
         raise StoreHeldError(
             f"process {owner.pid} says that it holds {db}, but does not answer at {owner.url}; see what it is, and stop it"
         )

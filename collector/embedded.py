@@ -13,11 +13,9 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from toolwitness.collector.receive.decode import rows_of_request
-from toolwitness.collector.store.owner import read_owner
 from toolwitness.collector.store.receipt import Receipt
-from toolwitness.collector.store.remote import RemoteStore
+from toolwitness.collector.store.remote import RemoteStore, running
 from toolwitness.collector.store.store import Store
-from toolwitness.model.exceptions import CollectorAnswerError
 
 
 @contextmanager
@@ -110,18 +108,5 @@ def open_sink(db: str | Path) -> StoreExporter | RemoteExporter:
     Raises StoreHeldError where a process holds the file that does not answer, StoreVersionError where the file is of
     another version.
     """
-    remote = _serving(Path(db))
+    remote = running(Path(db))
     return StoreExporter(Store.open(db), owned=True) if remote is None else RemoteExporter(remote)
-
-
-def _serving(db: Path) -> RemoteStore | None:
-    """The store of the process that says it holds the file, if it is really there and serves that file."""
-    owner = read_owner(db)
-    if owner is None or not owner.url:
-        return None
-    remote = RemoteStore(owner.url)
-    try:
-        health = remote.health()
-    except CollectorAnswerError:
-        return None
-    return remote if health.get("db") == str(db.resolve()) else None

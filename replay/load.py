@@ -11,10 +11,9 @@ from typing import Any, Protocol, cast
 import polars as pl
 import pyarrow as pa
 
-from toolwitness.collector.store.owner import read_owner
-from toolwitness.collector.store.remote import RemoteStore
+from toolwitness.collector.store.remote import running
 from toolwitness.collector.store.store import Store
-from toolwitness.model.exceptions import CollectorAnswerError, StoreHeldError, StoreMissingError
+from toolwitness.model.exceptions import StoreHeldError, StoreMissingError
 
 
 class Answering(Protocol):
@@ -38,19 +37,6 @@ class Source:
         Raises UnknownQueryError where there is no such query or the parameters do not fit.
         """
         return cast("pl.DataFrame", pl.from_arrow(self.backend.query(name, params)))
-
-
-def running(db: Path) -> RemoteStore | None:
-    """The running toolwitness that serves the file, if one does; the word in the owner file may be out of date."""
-    owner = read_owner(db)
-    if owner is None or not owner.url:
-        return None
-    remote = RemoteStore(owner.url)
-    try:
-        served = remote.health().get("db")
-    except CollectorAnswerError:
-        return None
-    return remote if served == str(db.resolve()) else None
 
 
 def _from_running(db: Path) -> Source | None:

@@ -58,12 +58,12 @@ def _share(part: int, whole: int, none: str = "-") -> str:
     return f"{part}/{whole}" if whole else none
 
 
-def _table(*headings: str, right: Iterable[str] = ()) -> Table:
-    """An empty table whose first column takes what width is left; headings in `right` stand over figures."""
+def _table(*headings: str, right: Iterable[str] = (), gives_way: int = 0) -> Table:
+    """An empty table whose column `gives_way` is folded where the width is short; headings in `right` stand over figures."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     figures = set(right)
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if heading in figures else "left", no_wrap=place > 0, vertical="top")
+        table.add_column(heading, justify="right" if heading in figures else "left", no_wrap=place != gives_way, vertical="top")
     return table
 
 
@@ -136,20 +136,25 @@ def runs_table(rows: Sequence[Mapping[str, Any]], ids: Iterable[str]) -> Rendera
 
     Their ids are as short as `toolwitness replay` understands them, among all `ids` of the database.
     """
-    figures = ("trial", "decisions", "calls", "problems")
-    table = _table("task", "run", "started", "source", "outcome", *figures, right=figures)
+    figures = ("decisions", "calls", "problems")
+    table = _table("run", "task, trial", "started", "source", "outcome", *figures, right=figures, gives_way=1)
     shown = short_ids(ids)
     for row in rows:
         table.add_row(
-            row["task"] or "-",
             shown[row["run"]],
-            (row["started"] or "unknown")[:16].replace("T", " "),
+            _task(row),
+            (row["started"] or "unknown")[:10],
             row["source"],
             word(row["outcome"]),
-            "-" if row["trial"] is None else str(row["trial"]),
-            *(_count(row[name]) for name in figures[1:]),
+            *(_count(row[name]) for name in figures),
         )
     return Group(table, "", Text(_how_many(rows), style="dim"))
+
+
+def _task(row: Mapping[str, Any]) -> str:
+    """The task with its trial, as far as they are known."""
+    task = row["task"] or "unknown"
+    return task if row["trial"] is None else f"{task}, {row['trial']}"
 
 
 def _how_many(rows: Sequence[Mapping[str, Any]]) -> str:

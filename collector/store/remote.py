@@ -10,10 +10,12 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from email.message import Message
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from toolwitness.collector.store.owner import read_owner
 from toolwitness.collector.store.receipt import Receipt
 from toolwitness.model.exceptions import CollectorAnswerError, SettingsError, UnknownQueryError
 
@@ -128,3 +130,16 @@ def _message(answer: _Answer) -> str | None:
 def _wait_s(answer: _Answer) -> float:
     given = answer.headers.get("retry-after", "")
     return min(float(given), _LONGEST_WAIT_S) if given.isdecimal() else 1.0
+
+
+def running(db: Path) -> RemoteStore | None:
+    """The running toolwitness that serves the file, if one does; the word in the owner file may be out of date."""
+    owner = read_owner(db)
+    if owner is None or not owner.url:
+        return None
+    remote = RemoteStore(owner.url)
+    try:
+        served = remote.health().get("db")
+    except CollectorAnswerError:
+        return None
+    return remote if served == str(db.resolve()) else None

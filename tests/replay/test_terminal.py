@@ -59,7 +59,7 @@ def test_runs_show_ids_that_replay_understands(source):
     """A run's shown id is a unique beginning of it."""
     text = printed(runs_table(metrics.runs(source).to_dicts(), run_ids(source)))
 
-    shown = next(line.split()[1] for line in text.splitlines() if line.startswith("7 "))
+    shown = next(line.split()[0] for line in text.splitlines() if " 7, " in line)
     assert replay_run(source, shown).run == "the-run"
 
 
