@@ -78,10 +78,17 @@ class _Source(NamedTuple):
     is_catalogue: bool
 
 
-def _unknown(path: Path, data: Any, wanted: str | None = None) -> UnknownFormatError:
+def _unknown(seen: str, wanted: str | None = None) -> UnknownFormatError:
     supported = ", ".join(sorted(FORMATS))
-    expected = f"format {wanted} was asked for" if wanted else f"supported formats are {supported}"
-    return UnknownFormatError(f"{path}: {describe(data)}; {expected}, to be named with --format NAME (one of: {supported})")
+    asked = f"; format {wanted} was asked for" if wanted else ""
+    return UnknownFormatError(f"{seen}{asked}; supported are JSON files, plain or gzipped, of the formats {supported} (--format NAME)")
+
+
+def _read(path: Path) -> Any:
+    try:
+        return load_json(path)
+    except UnknownFormatError as error:
+        raise _unknown(str(error)) from error
 
 
 def _format_named(name: str) -> Format:
@@ -91,7 +98,7 @@ def _format_named(name: str) -> Format:
 
 
 def _open(path: Path, wanted: Format | None) -> _Source:
-    data = load_json(path)
+    data = _read(path)
     for candidate in FORMATS.values() if wanted is None else (wanted,):
         if candidate.is_records(data):
             return _Source(path, data, candidate, is_catalogue=False)
@@ -99,7 +106,7 @@ def _open(path: Path, wanted: Format | None) -> _Source:
             return _Source(path, data, candidate, is_catalogue=True)
     if wanted is not None and isinstance(data, list):
         return _Source(path, data, wanted, is_catalogue=False)
-    raise _unknown(path, data, None if wanted is None else wanted.name)
+    raise _unknown(f"{path}: {describe(data)}", None if wanted is None else wanted.name)
 
 
 def recognise(path: str | Path) -> str:
@@ -111,7 +118,7 @@ def recognise(path: str | Path) -> str:
 
 
 def _open_tools(path: Path, formats: Sequence[Format]) -> dict[str, Catalogue]:
-    data = load_json(path)
+    data = _read(path)
     fitting = [known for known in formats if known.is_catalogue(data)]
     if not fitting:
         names = ", ".join(known.name for known in formats)

@@ -38,6 +38,8 @@ def load_json(path: Path) -> Any:
     except RecursionError as error:
         raise BrokenFileError(f"{path}: the JSON is nested too deeply to be read") from error
     except ValueError as error:
+        if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
+            raise UnknownFormatError(f"{path}: several JSON values one after another, as in JSON lines") from error
         if head in {b"[", b"{"}:
             raise BrokenFileError(f"{path}: the JSON breaks off or is damaged ({error}); copy or download it again") from error
         shown = content[:_SHOWN].decode("utf-8", "backslashreplace")
