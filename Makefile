@@ -49,7 +49,7 @@ venv:
 	  $$python -m venv $(VENV) || { \
 	    $(call say,$$python cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv) >&2; exit 1; }; \
 	fi; \
-	$(call say,installing into $(VENV) (a minute or two$(,) once)); \
+	$(call say,installing into $(VENV) (about two minutes$(,) the first time only)); \
 	rm -f $(VENV)/.ready; \
 	$(call quietly,$(BIN)/python -m pip install --quiet --only-binary=:all: --no-compile --constraint constraints.txt --editable '.[dev]'); \
 	printf '%s' "$(READY)" > $(VENV)/.ready
@@ -71,6 +71,7 @@ test-all: check
 	@$(call say,pytest with the long tests); $(BIN)/python -m pytest -q
 
 demo: venv
+	@$(BIN)/python examples/demo_agent/check_port.py --db $(DB) --port $(PORT)
 	@$(call say,making and loading demo data (half a minute)); $(BIN)/python examples/demo_agent/run.py --db $(DB)
 ifneq ($(strip $(DEMO_DATA)),)
 	@$(call say,importing $(DEMO_DATA)); $(BIN)/toolwitness import $(DEMO_DATA) --db $(DB)

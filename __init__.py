@@ -63,13 +63,16 @@ def instrument(*, db: str | Path | None = None, **settings: Any) -> None:
     """
     from toolwitness.model.exceptions import ToolwitnessError
     from toolwitness.sdk import setup
+    from toolwitness.sdk.guard import guard
     from toolwitness.sdk.settings import Settings
 
-    try:
-        make_exporter = None if db is None else _file_exporter(Path(db))
-        setup.start(Settings.load(settings), make_exporter)
-    except ToolwitnessError as error:
-        logging.getLogger("toolwitness").error("toolwitness records nothing: %s", error)  # noqa: TRY400 -- the stack tells a user nothing
+    with guard:
+        try:
+            loaded = Settings.load(settings)
+            make_exporter = None if db is None else _file_exporter(Path(db))
+            setup.start(loaded, make_exporter, destination=str(loaded.endpoint if db is None else Path(db).resolve()))
+        except ToolwitnessError as error:
+            logging.getLogger("toolwitness").error("toolwitness records nothing: %s", error)  # noqa: TRY400 -- the stack tells a user nothing
 
 
 def _file_exporter(db: Path) -> Callable[[], SpanExporter]:
@@ -109,10 +112,6 @@ def decision(model: str | None = None, **facts: Any) -> DecisionScope:
     `candidates`, `removals` [(server, tool, reason)], `exposure`, `provider`, `response_model`, `response_id`, `settings`,
     `skill`, `skill_reason`, `fallback_reason`. In it, `step.answer(text)` and `step.call(tool, arguments, id=...)`.
     """
-    if facts.get("tools") is not None:
-        from toolwitness.sdk.decorator import definition_of
-
-        facts["tools"] = [definition_of(item) for item in facts["tools"]]
     return cast("DecisionScope", _scope("decision", model, facts))
 
 

@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -36,6 +38,7 @@ _STOP_TIMEOUT_S = 30.0
 _POLL_S = 0.1
 _LOG_LINES_SHOWN = 12
 _RUNS_SHOWN = 50
+_INTERRUPTED = 130
 
 Db = Annotated[Path, typer.Option(help="The database file.", dir_okay=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -81,6 +84,21 @@ def _show(view: object) -> None:
     _part("replay.tables").console().print(view)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"toolwitness {version('toolwitness')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Knows what AI agents' tool calls really did."""
+
+
 @app.command()
 def up(
     db: Db = Path("toolwitness.duckdb"),
@@ -95,8 +113,11 @@ def up(
     remote = _part("collector.store.remote").running(db)
     if remote is not None:
         typer.echo(f"toolwitness already serves {db} at {remote.url}")
+        if port not in {0, urlsplit(remote.url).port}:
+            _say(f"port {port} was not used; to move it there, stop it first: toolwitness down --db {db}")
         return
     hosts = [host, *(allow_host or ())]
+    _part("collector.store.store").check_file(db, read_only=False)
     if detach:
         typer.echo(f"toolwitness serves {db} at {_start_in_background(db, host, port, hosts)}")
         return
@@ -137,6 +158,7 @@ def _start_in_background(db: Path, host: str, port: int, hosts: list[str]) -> st
     for name in hosts:
         command += ["--allow-host", name]
     with _log_path(db).open("ab") as log:
+        begin = log.seek(0, os.SEEK_END)
         process = subprocess.Popen(  # noqa: S603 -- this very program
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
@@ -148,8 +170,16 @@ def _start_in_background(db: Path, host: str, port: int, hosts: list[str]) -> st
             return str(remote.url)
         time.sleep(_POLL_S)
     process.terminate()
-    said = _log_path(db).read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES_SHOWN:]
-    raise CollectorAnswerError("\n".join([f"toolwitness did not start; {_log_path(db)} ends with:", *said]))
+    process.wait(_STOP_TIMEOUT_S)
+    raise CollectorAnswerError("\n".join(["could not start in the background; what it said:", *_log_since(db, begin)]))
+
+
+def _log_since(db: Path, begin: int) -> list[str]:
+    """The last lines of the log, of those after so many bytes: what came before was said by earlier starts."""
+    with _log_path(db).open("rb") as log:
+        log.seek(begin)
+        said = log.read().decode("utf-8", "replace").splitlines()
+    return [line.removeprefix("toolwitness: ") for line in said[-_LOG_LINES_SHOWN:]] or [f"nothing (see {_log_path(db)})"]
 
 
 @app.command()
@@ -199,8 +229,12 @@ def import_(
 ) -> None:
     """Import recorded runs; importing the same file again changes nothing."""
     importing = _part("collector.importing")
-    with _progress() as progress:
-        result = importing.import_into(db, paths, format=format, tools=tools, progress=progress)
+    try:
+        with _progress() as progress:
+            result = importing.import_into(db, paths, format=format, tools=tools, progress=progress)
+    except KeyboardInterrupt as interrupted:
+        _say("toolwitness: interrupted; import the same files again for the rest, nothing is stored twice")
+        raise typer.Exit(_INTERRUPTED) from interrupted
     if as_json:
         _print_json(result)
         return
@@ -209,6 +243,13 @@ def import_(
     for reason, count in result["rejected"].items():
         _say(f"{count} rejected: {reason}")
     typer.echo(f"See them with: toolwitness tools --db {db}")
+
+
+def _tell_sources(source: Any, origin: str | None) -> None:
+    """Where nothing comes from the source that was asked for, say which sources there are."""
+    there = _part("replay.metrics").sources(source)["source"].to_list()
+    if origin is not None and origin not in there:
+        _say(f"nothing here has the source {origin!r}; there is: {', '.join(there) or 'no source at all'}")
 
 
 @app.command()
@@ -226,6 +267,7 @@ def runs(
     with _part("replay.load").open_source(db) as source:
         found = _part("replay.metrics").runs(source, origin=origin, limit=limit)
         ids = [] if as_json else _part("replay.runs").run_ids(source)
+        _tell_sources(source, origin)
     if as_json:
         _print_json(found.drop("total").to_dicts())
         return
@@ -258,6 +300,7 @@ def tools(
     """Show how each tool is doing."""
     with _part("replay.load").open_source(db) as source:
         rows = _part("replay.metrics").tool_rows(source, by_week=by is By.WEEK, origin=origin)
+        _tell_sources(source, origin)
     if as_json:
         _print_json(rows)
         return

@@ -10,7 +10,7 @@ from typing import TypedDict
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from toolwitness.collector.embedded import RemoteExporter, StoreExporter, open_sink
-from toolwitness.collector.importers import ImportCounts, import_files
+from toolwitness.collector.importers import ImportCounts, open_files, record_files
 from toolwitness.collector.store.receipt import Receipt
 from toolwitness.sdk.clock import Clock, Ids
 from toolwitness.sdk.recorder import Recorder
@@ -96,9 +96,11 @@ def import_into(
 ) -> ImportResult:
     """Import files into a database, or into the running toolwitness that holds it; importing again changes nothing.
 
-    `format`, `tools` and `progress` are those of `import_files`. Raises what that raises, and StoreHeldError,
-    StoreVersionError or CollectorAnswerError where the database cannot be written.
+    The other parameters are those of `open_files` and `record_files`. The database is opened, and made, when all files have
+    been recognised. Raises what those raise, and StoreHeldError, StoreMissingError, StoreVersionError or
+    CollectorAnswerError where the database cannot be written.
     """
+    opened = open_files(paths, format=format, tools=tools)
     sink = open_sink(db)
     passage = _Passage(sink)
 
@@ -108,7 +110,7 @@ def import_into(
             progress(done, total)
 
     try:
-        counts = import_files(paths, format=format, tools=tools, make_recorder=passage.recorder, progress=advance)
+        counts = record_files(opened, make_recorder=passage.recorder, progress=advance)
         passage.pass_on()
     finally:
         sink.shutdown()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from toolwitness.dashboard import brand, links, sitemap
+from toolwitness.dashboard import brand, furniture, links, sitemap
 
-st.set_page_config(page_title="toolwitness", page_icon=brand.ICON, layout="wide")
+st.set_page_config(page_icon=brand.ICON, layout="wide")
 st.logo(brand.wordmark(), size="large")
-site = sitemap.pages()
-shown = st.navigation(list(site.values()), position="top")
+shown = st.navigation(list(sitemap.pages().values()), position="top")
+furniture.name_tab(shown.title)
 shown.run()
-links.follow(site, shown)
+links.follow()

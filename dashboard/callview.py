@@ -9,7 +9,7 @@ from toolwitness.dashboard.payload import pretty
 from toolwitness.dashboard.wording import absent, call_name, lasted, pill, plain, plural, short, tone, unknown
 from toolwitness.replay import doubts
 from toolwitness.replay.honest import no_use
-from toolwitness.replay.steps import AttemptReplay, CallReplay, GateReplay, ReconciliationReplay
+from toolwitness.replay.steps import AttemptReplay, CallReplay, GateReplay, ReconciliationReplay, answer_is_unknown
 
 _MOST_HITS = 20
 
@@ -80,6 +80,8 @@ def _listed(key: str, items: Sequence[Markup], none: str | None = None) -> Marku
 
 
 def _observation(call: CallReplay) -> Markup:
+    if answer_is_unknown(call):
+        return fact("Observation", unknown("not known"))
     if call.observation == "none":
         return fact("Observation", tag("span", "nothing came back", class_="soft"))
     outer = call.transport_status not in {"none", call.observation}
@@ -140,7 +142,8 @@ def _title(call: CallReplay, names: dict[str, str]) -> Markup:
             "not in any catalog" if call.registered == "no" else None,
             "was not visible" if call.visible == "no" else None,
             f"same as {names.get(call.repeat_of, call.repeat_of)}" if call.repeat_of else None,
-            None if call.duration_ms is None else lasted(call.duration_ms),
+            # What waits for approval has not ended: there is nothing that could have lasted.
+            None if call.duration_ms is None or call.outcome == "pending" else lasted(call.duration_ms),
         ]
     )
     return tag(
@@ -152,14 +155,32 @@ def _title(call: CallReplay, names: dict[str, str]) -> Markup:
     )
 
 
+def _warning(call: CallReplay) -> Markup | None:
+    if not call.ran_although_denied_by:
+        return None
+    gate = plain(call.ran_although_denied_by)
+    return tag("p", tag("strong", "Warning: "), f"ran although denied by {gate}", class_="warning", role="alert")
+
+
+def _arguments(call: CallReplay) -> list[Markup]:
+    """The arguments, twice where the tool was run with others than the model proposed."""
+    if call.executed_arguments is None:
+        return [fact("Arguments", pretty(call.arguments, call.provenance))]
+    differs = tag("span", "differs from the proposal", class_="differs")
+    return [
+        fact("Arguments as proposed", pretty(call.arguments, call.provenance)),
+        fact("Arguments as executed", differs, pretty(call.executed_arguments)),
+    ]
+
+
 def call_card(call: CallReplay, names: dict[str, str]) -> Markup:
     """One call in the order of its life; `names` says how other calls and steps are called on the page."""
     sources = [names.get(source, source) for source in call.argument_sources]
     stopped = f"none: stopped by {plain(call.rejected_by)}" if call.rejected_by else "no attempt was recorded"
     result = tag("details", tag("summary", "recorded result"), pretty(call.result)) if call.result is not None else None
     rows = [
-        fact("Arguments", pretty(call.arguments, call.provenance)),
-        fact("Executed with", pretty(call.executed_arguments)) if call.executed_arguments is not None else None,
+        _warning(call),
+        *_arguments(call),
         fact("Values from", ", ".join(sources)) if sources else None,
         _schema(call),
         _effects(call),
@@ -172,4 +193,5 @@ def call_card(call: CallReplay, names: dict[str, str]) -> Markup:
         fact("Used later", later_use(call, names)),
         fact("Not known", unknown("; ".join(plain(item) for item in call.unknown))) if call.unknown else None,
     ]
-    return tag("section", _title(call, names), *rows, class_=f"call {tone(call.outcome)}", aria_label=f"call of {call.tool}")
+    drawn = tone("ran_although_denied" if call.ran_although_denied_by else call.outcome)
+    return tag("section", _title(call, names), *rows, class_=f"call {drawn}", aria_label=f"call of {call.tool}")

@@ -18,7 +18,13 @@ class Week(NamedTuple):
     """What one tool did in one week."""
 
     calls: int
+    good: int
     errors: int
+
+    @property
+    def unsure(self) -> int:
+        """Calls that are neither known to be good nor in error."""
+        return self.calls - self.good - self.errors
 
 
 def bar(part: int, whole: int, *, bad: bool = False) -> Markup | None:
@@ -46,28 +52,33 @@ def axis(weeks: Sequence[str]) -> list[str]:
 
 def _told(week: str, done: Week) -> str:
     errors = f", {done.errors:,} in error" if done.errors else ""
-    return f"{week}: {done.calls:,} called{errors}"
+    unsure = f", {done.unsure:,} not known to be good" if done.unsure else ""
+    return f"{week}: {done.calls:,} called{errors}{unsure}"
 
 
-def _column(done: Week | None, most: int, name: str) -> Markup:
+def _column(done: Week | None, most: int, name: str, *, marked: bool) -> Markup:
+    mark = "marked" if marked else None
     if done is None or not done.calls:
-        return tag("i", title=f"{name}: 0 called")
-    well = done.calls - done.errors
+        return tag("i", title=f"{name}: 0 called", class_=mark)
     parts = (
         tag("b", style=f"flex-grow:{most - done.calls}"),
-        tag("b", class_="calls", style=f"flex-grow:{well}"),
+        tag("b", class_="calls", style=f"flex-grow:{done.good}"),
+        tag("b", class_="unsure", style=f"flex-grow:{done.unsure}"),
         tag("b", class_="bad", style=f"flex-grow:{done.errors}"),
     )
-    return tag("i", *parts, title=_told(name, done))
+    return tag("i", *parts, title=_told(name, done), class_=mark)
 
 
-def trend(weeks: Sequence[str], done: Mapping[str, Week]) -> Markup:
-    """Calls per week on the axis `weeks`, errors at the foot; only calls without known time make it *unknown*."""
+def trend(weeks: Sequence[str], done: Mapping[str, Week], chosen: str | None = None) -> Markup:
+    """Calls per week on the axis `weeks`, errors at the foot, the `chosen` week marked.
+
+    Only calls without known time make it *unknown*.
+    """
     dated = {week: done[week] for week in weeks if week in done}
     if not any(week.calls for week in dated.values()):
-        undated = done.get("unknown", Week(0, 0)).calls
+        undated = done.get("unknown", Week(0, 0, 0)).calls
         return unknown("time unknown") if undated else absent(NO_CALLS)
     most = max(week.calls for week in dated.values())
     told = "; ".join(_told(name, week) for name, week in dated.items())
-    columns = (_column(dated.get(week), most, week) for week in weeks)
+    columns = (_column(dated.get(week), most, week, marked=week == chosen) for week in weeks)
     return tag("span", *columns, class_="trend", role="img", aria_label=f"calls per week: {told}")

@@ -13,6 +13,11 @@ from toolwitness.dashboard.wording import DEMO, EVERY
 _SNIPPET = "import toolwitness\ntoolwitness.instrument()"
 
 
+def name_tab(title: str) -> None:
+    """Name the browser's tab; a later name takes the place of an earlier one."""
+    st.set_page_config(page_title=f"{title} - toolwitness")
+
+
 def head(title: str, about: str) -> None:
     """The page's title, one sentence on what it answers, and the style sheet."""
     st.html(STYLE)

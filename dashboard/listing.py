@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 from toolwitness.dashboard.drawing import Week, bar, trend
 from toolwitness.dashboard.links import link, to_run
 from toolwitness.dashboard.markup import Child, Markup, join, tag
+from toolwitness.dashboard.payload import brief
 from toolwitness.dashboard.wording import (
     absent,
     call_name,
@@ -29,7 +31,6 @@ from toolwitness.replay.honest import NO_CALLS, VISIBILITY_UNKNOWN, no_use, no_u
 Row = Mapping[str, Any]
 Trends = Mapping[tuple[str, str], Mapping[str, Week]]
 _RIGHT = "num"
-_LONGEST_ARGUMENTS = 90
 
 
 def table(caption: str, heads: Sequence[tuple[str, str | None]], rows: Iterable[Markup]) -> Markup:
@@ -50,19 +51,36 @@ def _rate(rate: float | None, part: int, whole: int) -> Markup:
     return join([percent(rate), " ", tag("span", of(part, whole), class_="soft"), bar(part, whole)])
 
 
-def _part(part: int, whole: int, *, none: str, bad: bool = False) -> Markup:
+def _plain_part(part: int, whole: int) -> Markup:
+    return tag("span", of(part, whole), class_=None if part else "zero")
+
+
+def _part(part: int, whole: int, *, none: str = NO_CALLS, bad: bool = False) -> Markup:
     """`n of m` with its bar; without a denominator `none` says why there is no figure."""
     if not whole:
         return absent(none)
-    return join([tag("span", of(part, whole), class_=None if part else "zero"), bar(part, whole, bad=bad)])
+    return join([_plain_part(part, whole), bar(part, whole, bad=bad)])
 
 
 def trends_of(by_week: pl.DataFrame) -> dict[tuple[str, str], dict[str, Week]]:
-    """Calls and errors by tool and week, from the frame with one row per tool and week."""
+    """Calls, good ones and errors by tool and week, from the frame with one row per tool and week."""
     trends: dict[tuple[str, str], dict[str, Week]] = {}
-    for server, tool, week, calls, errors in by_week.select("server", "tool", "week", "calls", "errors").iter_rows():
-        trends.setdefault((server, tool), {})[week] = Week(calls, errors)
+    for server, tool, week, *counts in by_week.select("server", "tool", "week", "calls", "good", "errors").iter_rows():
+        trends.setdefault((server, tool), {})[week] = Week(*counts)
     return trends
+
+
+def _of_calls(it: Row) -> list[Markup | None]:
+    """The cells from errors to utilisation; a tool without calls says so once, in its cell of calls, and shows none here."""
+    calls = it["calls"]
+    if not calls:
+        return [None] * 5
+    facts = {name: it[name] for name in ("calls", "errors", "measured", "not_measurable")}
+    return [
+        _part(it["errors"], calls, bad=True),
+        *(_plain_part(it[name], calls) for name in ("timeouts", "unknown_commits", "rejected")),
+        _part(it["utilisation_either"], it["utilisation_denominator"], none=no_utilisation(**facts)),
+    ]
 
 
 _TOOL_HEADS = (
@@ -85,24 +103,20 @@ def tools_table(
     *,
     address_of: Callable[[str, str], str],
     chosen: tuple[str, str] | None = None,
+    week: str | None = None,
 ) -> Markup:
-    """Tool health, one row per (server, tool); `address_of` makes the link that shows a tool's calls."""
+    """Tool health, one row per (server, tool); `address_of` makes the link that shows a tool's calls, `week` is marked."""
 
     def row(it: Row) -> Markup:
         name = (it["server"], it["tool"])
-        unused = no_utilisation(calls=it["calls"], not_measurable=it["not_measurable"])
         first = join([link(it["tool"], address_of(*name)), _under(it["server"]) if it["server"] else None])
         return tag(
             "tr",
             tag("th", first, scope="row"),
-            tag("td", count(it["calls"]), class_=_RIGHT),
-            tag("td", trend(weeks, trends.get(name, {}))),
+            tag("td", count(it["calls"]) if it["calls"] else absent(NO_CALLS), class_=_RIGHT),
+            tag("td", trend(weeks, trends.get(name, {}), week) if it["calls"] else None),
             tag("td", _rate(it["selection_rate"], it["selected_visible"], it["visible"]), class_=_RIGHT),
-            tag("td", _part(it["errors"], it["calls"], none=NO_CALLS, bad=True), class_=_RIGHT),
-            tag("td", count(it["timeouts"]), class_=_RIGHT),
-            tag("td", count(it["unknown_commits"]), class_=_RIGHT),
-            tag("td", count(it["rejected"]), class_=_RIGHT),
-            tag("td", _part(it["utilisation_either"], it["utilisation_denominator"], none=unused), class_=_RIGHT),
+            *(tag("td", cell, class_=_RIGHT) for cell in _of_calls(it)),
             class_="chosen" if name == chosen else None,
         )
 
@@ -117,6 +131,7 @@ def _task(it: Row) -> Markup:
 def _problem(it: Row) -> Markup:
     return join(
         [
+            join([pill("ran_although_denied"), " "]) if it["ran_although_denied"] else None,
             pill(it["outcome"]),
             f" by {plain(it['rejected_by'])}" if it["rejected_by"] else _why(it["error_class"], it["outcome"]),
         ]
@@ -139,8 +154,7 @@ def _use(it: Row) -> Markup:
 def _arguments(text: str | None) -> Markup:
     if text is None:
         return unknown("not recorded")
-    shown = text if len(text) <= _LONGEST_ARGUMENTS else text[:_LONGEST_ARGUMENTS] + "…"
-    return tag("code", shown)
+    return brief(json.loads(text))
 
 
 _CALL_HEADS = (
@@ -154,18 +168,24 @@ _CALL_HEADS = (
 )
 
 
+def _duration(it: Row) -> Child:
+    if it["outcome"] == "pending":
+        return tag("span", "not finished", class_="soft")
+    return unknown() if it["duration_ms"] is None else lasted(it["duration_ms"])
+
+
 def calls_table(frame: pl.DataFrame, caption: str) -> Markup:
     """One tool's calls, each with a link to its run's replay."""
 
     def row(it: Row) -> Markup:
         via = f", via {it['via']}" if it["via"] else ""
-        first = join([to_run(it["run"], _task_name(it)), _under(f"{call_name(it['call_ordinal'])}{via}")])
+        first = join([_run_link(it), _under(f"{call_name(it['call_ordinal'])}{via}")])
         return tag(
             "tr",
             tag("th", first, scope="row"),
             tag("td", _problem(it)),
             tag("td", count(it["attempts"]), class_=_RIGHT),
-            tag("td", unknown() if it["duration_ms"] is None else lasted(it["duration_ms"]), class_=_RIGHT),
+            tag("td", _duration(it), class_=_RIGHT),
             tag("td", _use(it)),
             tag("td", _arguments(it["arguments"])),
             tag("td", when(it["started"])),
@@ -174,19 +194,18 @@ def calls_table(frame: pl.DataFrame, caption: str) -> Markup:
     return table(caption, _CALL_HEADS, (row(it) for it in frame.iter_rows(named=True)))
 
 
-_SHOWN_ID = 20
+def _run_link(it: Row) -> Markup:
+    """A run in a list, by its task and trial, else by its whole id."""
+    return to_run(it["run"], tag("span", it["run"], class_="id") if it["task"] is None else _task_name(it))
 
 
 def _task_name(it: Row) -> str:
-    """How a run is called in a list: by its task and trial, else by its id."""
-    if it["task"] is None:
-        return str(it["run"])[:_SHOWN_ID]
     return f"task {it['task']}" + ("" if it["trial"] is None else f", trial {it['trial']}")
 
 
 def _run_cell(it: Row) -> Markup:
     agent = it["agent"] or "agent unknown"
-    return tag("th", to_run(it["run"], _task_name(it)), _under(f"{it['source']} · {agent}"), scope="row")
+    return tag("th", _run_link(it), _under(f"{it['source']} · {agent}"), scope="row")
 
 
 _FAILED_HEADS = (
@@ -197,6 +216,14 @@ _FAILED_HEADS = (
     ("Problems", _RIGHT),
     ("Started", None),
 )
+
+
+def _problems(it: Row) -> Child:
+    """How many of a run's calls had a problem; calls of which that is not known stand beside them."""
+    if not it["calls"]:
+        return absent(NO_CALLS)
+    told = tag("span", of(it["problems"], it["calls"]), class_=None if it["problems"] else "zero")
+    return join([told, "; ", unknown(f"{it['unclear']:,} not known")]) if it["unclear"] else told
 
 
 def failed_table(frame: pl.DataFrame) -> Markup:
@@ -218,11 +245,22 @@ def failed_table(frame: pl.DataFrame) -> Markup:
             tag("td", problem),
             tag("td", where),
             tag("td", outcome),
-            tag("td", f"{of(it['problems'], it['calls'])} calls" if it["calls"] else unknown(NO_CALLS), class_=_RIGHT),
+            tag("td", _problems(it), class_=_RIGHT),
             tag("td", when(it["started"])),
         )
 
     return table("Failed runs", _FAILED_HEADS, (row(it) for it in frame.iter_rows(named=True)))
+
+
+def order_of(frame: pl.DataFrame) -> str:
+    """The order of a list of runs in words: where times are not known there is no newest."""
+    undated = frame["started"].null_count()
+    if not undated:
+        return "newest first"
+    by_name = "by source, task and trial"
+    if undated == frame.height:
+        return f"{by_name}, as their times are not known"
+    return f"newest first, then those without known times {by_name}"
 
 
 _RUN_HEADS = (
@@ -246,9 +284,9 @@ def runs_table(frame: pl.DataFrame) -> Markup:
             tag("td", unknown() if it["outcome"] == "unknown" else pill(it["outcome"])),
             tag("td", count(it["decisions"]), class_=_RIGHT),
             tag("td", count(it["calls"]), class_=_RIGHT),
-            tag("td", count(it["problems"]), class_=_RIGHT),
+            tag("td", _problems(it), class_=_RIGHT),
             tag("td", when(it["started"])),
-            tag("td", tag("code", it["run"][:_SHOWN_ID], title=it["run"])),
+            tag("td", tag("code", it["run"], class_="id", title=it["run"])),
         )
 
     return table("Runs", _RUN_HEADS, (row(it) for it in frame.iter_rows(named=True)))

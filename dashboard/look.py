@@ -46,8 +46,8 @@ THEME: dict[str, object] = {
 }
 """Streamlit configuration options by full name."""
 
-CHART_COLOURS = {"light": ("#9db8b2", "#c2410c"), "dark": ("#4d6b65", "#fb923c")}
-"""Calls without an error, calls with one."""
+CHART_COLOURS = {"light": ("#9db8b2", "#d9a441", "#c2410c"), "dark": ("#4d6b65", "#d6b25e", "#fb923c")}
+"""Good calls, calls that are not known to be good, calls in error."""
 
 STYLE = """
 <style>
@@ -58,6 +58,7 @@ STYLE = """
   --hold: light-dark(#5a3fa0, #c0adff); --calm: light-dark(#4c5a57, #aab8b5);
   --good-bg: light-dark(#e6f4ea, #15311f); --bad-bg: light-dark(#fdecea, #3b1a18); --warn-bg: light-dark(#fff1dc, #38270f);
   --hold-bg: light-dark(#efeaff, #271f42); --calm-bg: light-dark(#e9edec, #2a3533); --mark: light-dark(#d0675b, #e07b70);
+  --unsure: light-dark(#d9a441, #d6b25e);
   color: var(--ink); font-size: .95rem; line-height: 1.45; font-variant-numeric: tabular-nums;
 }
 .tw a { color: var(--accent); text-decoration: none; }
@@ -103,7 +104,13 @@ STYLE = """
   border-bottom: 1px solid var(--line); }
 .tw .trend > i { display: flex; flex-direction: column; width: 6px; height: 100%; }
 .tw .trend > i > b { display: block; } .tw .trend > i > b.calls { background: var(--fill); border-radius: 1px 1px 0 0; }
-.tw .trend > i > b.bad { background: var(--mark); }
+.tw .trend > i > b.bad { background: var(--mark); } .tw .trend > i > b.unsure { background: var(--unsure); }
+.tw .trend > i.marked { box-shadow: 0 2px 0 var(--accent); }
+.tw .warning { color: var(--bad); background: var(--bad-bg); border-left: 3px solid var(--bad); padding: .35rem .7rem;
+  border-radius: .3rem; margin: .2rem 0 .4rem; }
+.tw .differs { color: var(--warn); font-weight: 600; font-size: .88rem; }
+.tw .id { overflow-wrap: anywhere; }
+.tw dl.facts .wide { grid-column: 1 / -1; }
 .tw .pill { display: inline-block; border-radius: 1rem; padding: .05rem .55rem; font-size: .8rem; font-weight: 600;
   white-space: nowrap; background: var(--calm-bg); color: var(--calm); }
 .tw .pill.good { background: var(--good-bg); color: var(--good); }
@@ -156,7 +163,7 @@ STYLE = """
   padding: .5rem .8rem;
   border-radius: .35rem; margin: .25rem 0 .9rem; white-space: pre-wrap; color: inherit; }
 .tw.heading { display: flex; gap: .3rem 1rem; align-items: baseline; flex-wrap: wrap; scroll-margin-top: 4.5rem; }
-.tw.heading h2, .tw.heading h3 { margin: 0; padding: 0; }
+.tw.heading h2, .tw.heading h3 { margin: 0; padding: 0; overflow-wrap: anywhere; min-width: 0; }
 .tw.note { color: var(--soft); font-size: .88rem; }
 @media (max-width: 640px) { .tw .row { grid-template-columns: 1fr; } .tw .row > .k { padding-top: .2rem; } }
 </style>

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolwitness.dashboard.markup import Markup, join, tag, text
+from toolwitness.dashboard.markup import Child, Markup, join, tag, text
 from toolwitness.dashboard.wording import plain, plural, unknown
+from toolwitness.model.enums import Origin
 from toolwitness.redaction.placeholder import TAG, is_placeholder
 
 _LONGEST_STRING = 2_000
@@ -75,7 +76,9 @@ class _Writer:
 
     def _origin(self, pointer: str) -> Markup | None:
         origin = self._origins.get(pointer)
-        return tag("span", "  from ", origin, class_="origin") if origin else None
+        if not origin:
+            return None
+        return tag("span", "  too short to trace" if origin == Origin.TRIVIAL else f"  from {origin}", class_="origin")
 
 
 def pretty(value: Any, origins: Mapping[str, str] | None = None) -> Markup:
@@ -86,3 +89,45 @@ def pretty(value: Any, origins: Mapping[str, str] | None = None) -> Markup:
     if value is None:
         return unknown("not recorded")
     return tag("pre", _Writer(origins or {}).value(value, "", "", ""), class_="json")
+
+
+_BRIEF_LEAVES = 6
+_BRIEF_STRING = 40
+
+
+class _BriefWriter:
+    """Writes one value on one line, as far as its first few leaves; what is left out is an ellipsis."""
+
+    def __init__(self) -> None:
+        self._left = _BRIEF_LEAVES
+
+    def value(self, value: Any) -> Markup:
+        said = _placeholder(value)
+        if said is None and isinstance(value, dict) and value:
+            members = (
+                (join([key if len(key) <= _BRIEF_STRING else key[:_BRIEF_STRING] + "…", ": "]), item)
+                for key, item in value.items()
+            )
+            return join(["{", self._nested(members), "}"])
+        if said is None and isinstance(value, list) and value:
+            return join(["[", self._nested((None, item) for item in value), "]"])
+        self._left -= 1
+        if said is not None:
+            return tag("span", chip_text(said), class_="chip", title=said.get("why"))
+        if isinstance(value, str) and len(value) > _BRIEF_STRING:
+            value = value[:_BRIEF_STRING] + "…"
+        return text(json.dumps(value, ensure_ascii=False))
+
+    def _nested(self, members: Iterable[tuple[Child, Any]]) -> Markup:
+        shown: list[Markup] = []
+        for name, item in members:
+            if self._left <= 0:
+                shown.append(Markup("…"))
+                break
+            shown.append(join([name, self.value(item)]))
+        return join(shown, ", ")
+
+
+def brief(value: Any) -> Markup:
+    """`value` on one line, shortened, for a cell of a table; redacted values are chips as in `pretty`."""
+    return tag("span", _BriefWriter().value(value), class_="mono")

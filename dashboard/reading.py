@@ -23,9 +23,9 @@ class Listed(NamedTuple):
 
 
 def calls_of(
-    source: Source, server: str, tool: str, *, origin: str | None = None, week: str | None = None, most: int
+    source: Source, server: str, tool: str, *, origin: str | None = None, week: str | None = None, most: int | None
 ) -> Listed:
-    """The calls of one tool, newest first."""
+    """The calls of one tool, newest first; all of them where `most` is None."""
     return Listed.of(metrics.tool_calls(source, server, tool, origin=origin, week=week, limit=most))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from toolwitness.dashboard.callview import call_card, fact, shown_name
 from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.wording import call_name, cut, pill, plain, plural, said, short, unknown, when
-from toolwitness.replay.steps import CallReplay, RemovedTool, RunReplay, StepReplay, VisibleTool
+from toolwitness.replay.honest import EXPOSURES, LOST_CALL
+from toolwitness.replay.steps import CallReplay, RemovedTool, RunReplay, StepReplay, VisibleTool, call_is_lost
 
 _MOST_TOOLS = 150
 _CALM_OUTCOMES = frozenset({"succeeded"})
@@ -25,18 +26,20 @@ def facts(run: RunReplay) -> Markup:
     outcome = join([pill(run.outcome), tag("span", " by ", plain(run.outcome_source), class_="soft")])
     pairs: list[tuple[str, Child]] = [
         ("Outcome", outcome if run.outcome != "unknown" else unknown()),
-        ("Reward", said(run.reward)),
+        *([] if run.reward is None else [("Reward", said(run.reward))]),
         ("Task", said(run.task)),
-        ("Trial", said(run.trial)),
+        *([] if run.trial is None else [("Trial", said(run.trial))]),
         ("Agent", said(run.agent)),
         ("Source", run.source),
         ("Started", when(run.started)),
         ("Week", said(run.week)),
         ("Decisions", plural(len(run.steps), "step")),
         ("Calls", plural(len(run.calls), "call")),
-        ("Run id", tag("code", run.run)),
     ]
-    return tag("dl", *(tag("div", tag("dt", key), tag("dd", value)) for key, value in pairs), class_="facts")
+    parts = [tag("div", tag("dt", key), tag("dd", value)) for key, value in pairs]
+    # Ids are long: a row of its own keeps them whole.
+    own_row = tag("div", tag("dt", "Run id"), tag("dd", tag("code", run.run, title=run.run)), class_="wide")
+    return tag("dl", *parts, own_row, class_="facts")
 
 
 def _tool(tool: VisibleTool) -> Markup:
@@ -54,7 +57,7 @@ def _visible(step: StepReplay) -> Markup:
     shown = step.visible[:_MOST_TOOLS]
     listed = tag("ul", *(_tool(tool) for tool in shown), class_="tools")
     counted = cut(len(shown), len(step.visible), "tools" if len(step.visible) != 1 else "tool")
-    digest = join([" ", tag("span", "toolset ", class_="soft"), short(step.toolset_digest)])
+    digest = join([" ", tag("span", "version ", class_="soft"), short(step.toolset_digest)])
     summary = tag("summary", counted, whole, digest)
     return fact("Visible", tag("details", summary, listed))
 
@@ -67,17 +70,19 @@ def _removed(removals: Iterable[RemovedTool]) -> Markup | None:
 
 
 def _exposure(step: StepReplay) -> Markup:
-    parts: list[Child] = [unknown() if step.exposure == "unknown" else plain(step.exposure)]
+    parts: list[Child] = [unknown() if step.exposure == "unknown" else EXPOSURES.get(step.exposure, plain(step.exposure))]
     if step.fallback_reason:
         parts.append(f", fallback because {plain(step.fallback_reason)}")
     if step.skill:
         parts.append(f", skill {step.skill}" + (f" ({step.skill_reason})" if step.skill_reason else ""))
-    return fact("Exposed by", *parts)
+    return fact("Offered", *parts)
 
 
 def _chosen(step: StepReplay) -> Markup:
     if step.calls:
         return fact("Chosen", join((shown_name(call.server, call.tool) for call in step.calls), ", "))
+    if call_is_lost(step):
+        return fact("Chosen", unknown(LOST_CALL))
     return fact("Chosen", tag("span", "no tool; the model ", _finish(step.finish), class_="soft"))
 
 
@@ -87,7 +92,6 @@ def _finish(finish: str) -> str:
         "asked_user": "asked the user",
         "refused": "refused",
         "failed": "failed",
-        "called": "called",
     }
     return words.get(finish, "ended in an unknown way")
 
@@ -99,7 +103,7 @@ def _not_known(unknowns: Iterable[str]) -> Markup | None:
 
 def _marks(calls: Iterable[CallReplay]) -> Markup:
     """The outcomes of a step's calls, each once; a calm step shows none but its success."""
-    outcomes = list(dict.fromkeys(call.outcome for call in calls))
+    outcomes = list(dict.fromkeys("ran_although_denied" if call.ran_although_denied_by else call.outcome for call in calls))
     remarkable = [outcome for outcome in outcomes if outcome not in _CALM_OUTCOMES]
     return join((pill(outcome) for outcome in remarkable or outcomes), " ")
 
@@ -109,6 +113,8 @@ def _headline(step: StepReplay) -> Markup:
         what: Child = tag("span", "calls whose decision is not known", class_="unknown")
     elif step.calls:
         what = join((shown_name(call.server, call.tool) for call in step.calls), ", ")
+    elif call_is_lost(step):
+        what = unknown(LOST_CALL)
     else:
         what = tag("span", _finish(step.finish), class_="soft")
     return tag(
@@ -136,9 +142,14 @@ def step_view(step: StepReplay, names: dict[str, str], *, opened: bool) -> Marku
 
 
 def steps_view(run: RunReplay) -> Markup:
-    """Every step of the run; those with a call that did not succeed are open, or the first where there is none."""
+    """Every step of the run.
+
+    Open are the first with a call that did not succeed, or the first where there is none, and each with a call that ran
+    although it was denied.
+    """
     names = names_of(run)
     open_ones = {at for at, step in enumerate(run.steps) if any(call.outcome not in _CALM_OUTCOMES for call in step.calls)}
-    first_problem = {min(open_ones)} if open_ones else {0}
-    steps = (step_view(step, names, opened=at in first_problem) for at, step in enumerate(run.steps))
+    loud = {at for at, step in enumerate(run.steps) if any(call.ran_although_denied_by for call in step.calls)}
+    opened = loud | {min(open_ones | loud, default=0)}
+    steps = (step_view(step, names, opened=at in opened) for at, step in enumerate(run.steps))
     return tag("div", *steps, class_="tw")

@@ -50,6 +50,7 @@ _TONES = {
     "committed": _GOOD,
     "not_committed": _CALM,
     "still_unknown": _WARN,
+    "ran_although_denied": _BAD,
     "task_failed_after_ok_calls": _BAD,
     "task_failed_without_calls": _BAD,
 }
@@ -114,11 +115,11 @@ def percent(rate: float) -> str:
 
 
 def when(iso: str | None) -> Markup:
-    """A time in UTC to the minute, or *time unknown*."""
+    """A time in UTC to the minute, and said so; or *time unknown*."""
     if iso is None:
         return unknown("time unknown")
     moment = datetime.fromisoformat(iso)
-    return tag("time", f"{moment:%Y-%m-%d %H:%M}", datetime=iso, title=f"{iso} (UTC)", class_="nowrap")
+    return tag("time", f"{moment:%Y-%m-%d %H:%M} UTC", datetime=iso, title=iso, class_="nowrap")
 
 
 _SECOND_MS = 1_000.0

@@ -47,6 +47,9 @@ _PAIR: Final = 2
 _OWN_KEY: Final = re.compile(r"(?:\[[a-z-]{1,16}\]|\$tw:escaped)(?:#[0-9]{1,5})?")
 """What a first cleaning left in the place of a key."""
 
+_FIELD_NAME: Final = re.compile(r"[\w.:/@$#*+\-\[\]]{1,64}")
+"""A key that names a field: one word of any script, with the signs that paths and headers use."""
+
 _LABELS: Final = ("name", "key", "header", "field", "param")
 _VALUES: Final = ("value", "val", "content")
 
@@ -212,7 +215,8 @@ def _key_mask(key: str) -> str | None:
     found = scan_text(key)
     if found:
         return f"[{found[0].rule}]"
-    return None if key.isprintable() else "[key]"
+    # A key of several words is somebody's text; what names a field is one.
+    return None if _FIELD_NAME.fullmatch(key) else "[key]"
 
 
 def _step(key: str) -> str:

@@ -40,9 +40,9 @@ def tool_health(source: Source, *, by_week: bool = False, origin: str | None = N
     Calls stand in their own week, `visible` and `selected` in the decision's.
 
     Columns: server, tool, [week], visible, selected, selected_visible, selection_rate (null where visible is 0), calls,
-    succeeded, business_rejected, rejected, pending, attempts, errors, timeouts, indeterminate, unknown_commits,
+    succeeded, business_rejected, rejected, pending, attempts, good, errors, timeouts, indeterminate, unknown_commits,
     identical_repeats, utilisation_denominator, utilisation_in_arguments, utilisation_in_answer, utilisation_either,
-    not_measurable, runs, runs_succeeded.
+    measured, not_measurable, runs, runs_succeeded.
     """
     frame = source.query("tools", by_week=by_week, source=origin, week=week)
     return frame if by_week else frame.drop("week")
@@ -78,9 +78,9 @@ def tool_calls(
 ) -> pl.DataFrame:
     """The calls of one tool, newest first.
 
-    Columns: run, source, task, trial, run_outcome, decision, call, call_ordinal, via, outcome, observation, error_class,
-    rejected_by, attempts, arguments (redacted JSON), identical_repeat, novel_values, in_arguments, in_answer, measurable,
-    duration_ms (null where times are not known), week, total, started.
+    Columns: run, source, task, trial, run_outcome, decision, call, call_ordinal, via, outcome, ran_although_denied,
+    observation, error_class, rejected_by, attempts, arguments (redacted JSON), identical_repeat, novel_values,
+    in_arguments, in_answer, measurable, duration_ms (null where times are not known), week, total, started.
     """
     wanted = {"source": origin, "week": week, "limit": limit}
     return _with_started(source.query("tool_calls", server=server, tool=tool, **wanted))
@@ -93,7 +93,7 @@ def runs(source: Source, *, origin: str | None = None, search: str | None = None
 
     Columns: run, source, task, trial, agent, outcome, outcome_source, decisions, calls, problems, unclear, week, total,
     started. `problems` counts calls with outcome partial, business_rejected, rejected, pending, failed, unknown_commit or
-    cancelled; `unclear` those with outcome indeterminate.
+    cancelled, and those that ran although an enforced gate denied them; `unclear` the others with outcome indeterminate.
     """
     return _with_started(source.query("runs", source=origin, search=search, limit=limit))
 
@@ -103,9 +103,10 @@ def failed_runs(
 ) -> pl.DataFrame:
     """Runs that failed or were abandoned, and runs of unknown outcome with a problem, each with its first problem.
 
-    Columns: run, source, task, trial, agent, outcome, outcome_source, calls, problems, first_problem (the call's outcome, or
-    task_failed_after_ok_calls, or task_failed_without_calls), server, tool, observation, error_class, call, decision,
-    call_ordinal, week, total, started. The columns from server to call_ordinal are null where no call is to blame.
+    Columns: run, source, task, trial, agent, outcome, outcome_source, calls, problems, unclear, first_problem (the call's
+    outcome, or ran_although_denied, or task_failed_after_ok_calls, or task_failed_without_calls), server, tool,
+    observation, error_class, call, decision, call_ordinal, week, total, started. The columns from server to call_ordinal
+    are null where no call is to blame.
     """
     return _with_started(source.query("failed_runs", source=origin, week=week, limit=limit))
 
@@ -128,9 +129,9 @@ def overview(source: Source, *, origin: str | None = None, week: str | None = No
     """The headline figures with their denominators, one dict.
 
     Keys: runs, runs_judged (outcome success or failure), runs_succeeded, runs_failed, decisions, decisions_with_call,
-    tools_visible, tools_called, calls, errors, timeouts, indeterminate, rejected, pending, unknown_commits,
-    identical_repeats, utilisation_denominator, utilisation_either, not_measurable. Runs stand in the week of their start,
-    decisions and calls in their own.
+    tools_visible, tools_called, calls, good, errors, timeouts, indeterminate, rejected, pending, unknown_commits,
+    identical_repeats, utilisation_denominator, utilisation_either, measured, not_measurable. Runs stand in the week of
+    their start, decisions and calls in their own.
     """
     return source.query("totals", by_week=False, source=origin, week=week).drop("week").row(0, named=True)
 

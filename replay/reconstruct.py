@@ -166,6 +166,18 @@ _CALL_FIELDS = (
 )
 
 
+# Gates that check what came out do not stop a call.
+_STOPS_NOTHING = frozenset({"output_validation", "recovery"})
+
+
+def _ran_although_denied_by(row: Row, gates: Sequence[GateReplay]) -> str | None:
+    """The first enforced gate whose last word was to deny a call that was attempted all the same; None where there is none."""
+    if row["gate_state"] != "rejected" or not row["attempts"]:
+        return None
+    last = {gate.kind: gate.verdict for gate in gates if gate.mode == "enforced" and gate.kind not in _STOPS_NOTHING}
+    return next((kind for kind, verdict in last.items() if verdict == "deny"), None)
+
+
 def _call(row: Row, around: _Around) -> CallReplay:
     call = row["call_id"]
     gates = around.gates.get(call, [])
@@ -178,6 +190,7 @@ def _call(row: Row, around: _Around) -> CallReplay:
         executed_arguments=_parsed(row["executed_arguments"]),
         result=_parsed(row["result"]),
         repeat_of=around.repeat_of.get(call),
+        ran_although_denied_by=_ran_although_denied_by(row, gates),
         provenance={leaf["pointer"]: leaf["origin"] for leaf in _parsed(row["provenance"]) or ()},
         argument_sources=tuple(row["argument_sources"] or ()),
         gates=tuple(gates),

@@ -82,7 +82,8 @@ class CallReplay:
     `arguments`, `executed_arguments`, `result` and `discovery_query` are redacted copies, parsed. `used_in_arguments` are
     the later calls and `used_in_answers` the decisions in which values that were new in this result reappear (evidence of
     re-appearance, not of cause). `provenance` maps JSON pointers of arguments to their origin. `repeat_of` is the latest
-    earlier call with the same tool and arguments.
+    earlier call with the same tool and arguments. `executed_arguments` are there only where they differ from those proposed.
+    `ran_although_denied_by` is the enforced gate whose denial did not keep the call from being attempted.
     """
 
     call: str
@@ -108,6 +109,7 @@ class CallReplay:
     argument_sources: tuple[str, ...]
     gates: tuple[GateReplay, ...]
     rejected_by: str | None
+    ran_although_denied_by: str | None
     attempts: tuple[AttemptReplay, ...]
     observation: str
     transport_status: str
@@ -201,3 +203,14 @@ class RunReplay:
     def calls(self) -> tuple[CallReplay, ...]:
         """Every call in the order of its proposal."""
         return tuple(sorted((call for step in self.steps for call in step.calls), key=_place))
+
+
+def call_is_lost(step: StepReplay) -> bool:
+    """Whether the model is known to have called a tool in this step, yet no call of it was recorded."""
+    return not step.calls and (step.finish == "called" or bool(step.chosen))
+
+
+def answer_is_unknown(call: CallReplay) -> bool:
+    """Whether it is not known what came back: the call never ended as far as was recorded, such as where the process died."""
+    unended = call.outcome == "indeterminate" or call.ordinal is None or any(one.status == "open" for one in call.attempts)
+    return call.observation == "none" and unended

@@ -10,6 +10,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from toolwitness.replay import honest
+
 _WIDTH = 100
 _TOOL_WIDTH = 30
 _SHORTEST_ID = 8
@@ -85,12 +87,28 @@ _TOOL_LEGEND = (
     "visible, selected: decisions. rate: selected while visible / visible. rejected: stopped by an enforced gate. cut off: the "
     "result's end is not known. unk. comm.: unknown commits, not known whether they took effect. repeats: same arguments again "
     "in the run. used: results of which a new value reappears later / measured results. runs ok: succeeded / that called it. "
-    "?: visibility unknown. n/m: not measurable. -: no calls, or no new values."
+    "?: visibility unknown. -: no calls. n/n: no new values. n/m: not measurable. n/r: no result. err: error."
 )
 
 
+_MARK_OF = {
+    honest.NO_CALLS: "-",
+    honest.NO_NEW_VALUES: "n/n",
+    honest.NOT_MEASURABLE: "n/m",
+    honest.NO_RESULT: "n/r",
+    honest.ERROR: "err",
+}
+
+
+def _used(row: Mapping[str, Any]) -> str:
+    """How many results were used of how many, or the mark of why there is no such figure."""
+    used = row["utilisation"]
+    facts = {name: row[name] for name in ("calls", "errors", "measured", "not_measurable")}
+    return _share(used["either"], used["denominator"], _MARK_OF[honest.no_utilisation(**facts)])
+
+
 def _tool_cells(row: Mapping[str, Any]) -> list[str]:
-    rate, used = row["selection_rate"], row["utilisation"]
+    rate = row["selection_rate"]
     name = tool_name(row["server"], row["tool"])
     counts = ("calls", "rejected", "errors", "timeouts", "indeterminate", "unknown_commits", "identical_repeats")
     return [
@@ -99,7 +117,7 @@ def _tool_cells(row: Mapping[str, Any]) -> list[str]:
         _count(row["selected"]),
         "?" if rate is None else f"{rate:.1%}",
         *(_count(row[name]) for name in counts),
-        _share(used["either"], used["denominator"], "n/m" if row["not_measurable"] else "-"),
+        _used(row),
         _share(row["runs_succeeded"], row["runs"]),
     ]
 
@@ -146,7 +164,9 @@ def runs_table(rows: Sequence[Mapping[str, Any]], ids: Iterable[str]) -> Rendera
             (row["started"] or "unknown")[:10],
             row["source"],
             word(row["outcome"]),
-            *(_count(row[name]) for name in figures),
+            _count(row["decisions"]),
+            _count(row["calls"]),
+            f"{row['problems']}; {row['unclear']} not known" if row["unclear"] else _count(row["problems"]),
         )
     return Group(table, "", Text(_how_many(rows), style="dim"))
 

@@ -12,14 +12,23 @@ from rich.text import Text
 
 from toolwitness.redaction.placeholder import TAG, is_placeholder
 from toolwitness.replay import doubts
-from toolwitness.replay.honest import no_use
-from toolwitness.replay.steps import AttemptReplay, CallReplay, GateReplay, RunReplay, StepReplay
+from toolwitness.replay.honest import EXPOSURES, LOST_CALL, no_use
+from toolwitness.replay.steps import (
+    AttemptReplay,
+    CallReplay,
+    GateReplay,
+    RunReplay,
+    StepReplay,
+    answer_is_unknown,
+    call_is_lost,
+)
 from toolwitness.replay.tables import tool_name, word
 
 _LONGEST_VALUE = 300
 _MOST_TOOLS = 8
 _DIGEST_SHOWN = 8
 _UNKNOWN_STYLE = "yellow"
+_WARNING_STYLE = "bold red"
 _STEP_INDENT, _CALL_INDENT, _DETAIL_INDENT = 2, 4, 6
 
 
@@ -83,6 +92,8 @@ def _use_line(call: CallReplay, names: Mapping[str, str]) -> str:
 
 
 def _observation_line(call: CallReplay) -> str:
+    if answer_is_unknown(call):
+        return "observation not known"
     outer = "" if call.transport_status in {call.observation, "none"} else f" (outer layer: {call.transport_status})"
     error = _bracketed((call.error_class, call.error_type, call.vendor_code))
     result = "" if call.result is None else f": {_value_text(call.result)}"
@@ -91,15 +102,18 @@ def _observation_line(call: CallReplay) -> str:
 
 def _arguments_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str]:
     if call.arguments is not None:
-        yield f"arguments {_value_text(call.arguments)}"
+        proposed = "" if call.executed_arguments is None else " as proposed"
+        yield f"arguments{proposed} {_value_text(call.arguments)}"
     if call.executed_arguments is not None:
-        yield f"executed with {_value_text(call.executed_arguments)}"
+        yield f"arguments as executed {_value_text(call.executed_arguments)} (differs from the proposal)"
     if call.repeat_of:
         yield f"same tool and arguments as {names.get(call.repeat_of, call.repeat_of)}"
 
 
 def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Text]:
     """The lines under a call's heading."""
+    if call.ran_although_denied_by:
+        yield Text(f"warning: ran although denied by {call.ran_although_denied_by}", style=_WARNING_STYLE)
     versions = f"schema {_short(call.schema_digest)}, validated against {_short(call.validated_schema_digest)}"
     yield f"{versions}; visible {call.visible}, registered {call.registered}, side effect {call.side_effect}"
     yield from _arguments_lines(call, names)
@@ -134,14 +148,16 @@ def _visible_line(step: StepReplay, before: StepReplay | None) -> str:
         return f"{heading}: as before"
     shown = [f"{tool_name(seen.server, seen.tool)} @{_short(seen.schema_digest)}" for seen in step.visible[:_MOST_TOOLS]]
     rest = len(step.visible) - len(shown)
-    return f"{heading}, toolset {_short(step.toolset_digest)}: {', '.join(shown)}{f' and {rest} more' if rest else ''}"
+    return f"{heading}, version {_short(step.toolset_digest)}: {', '.join(shown)}{f' and {rest} more' if rest else ''}"
 
 
 def _step_lines(step: StepReplay, before: StepReplay | None, names: Mapping[str, str]) -> Iterator[str | Text]:
     """The lines between a step's heading and its calls."""
     yield _visible_line(step, before)
+    if call_is_lost(step):
+        yield Text(LOST_CALL, style=_UNKNOWN_STYLE)
     if step.exposure not in {"unknown", "explicit"}:
-        yield f"exposed by {step.exposure}{_bracketed((step.skill, step.fallback_reason))}"
+        yield f"offered: {EXPOSURES.get(step.exposure, step.exposure)}{_bracketed((step.skill, step.fallback_reason))}"
     yield from (f"kept away: {tool_name(gone.server, gone.tool)} ({gone.reason})" for gone in step.removals)
     if step.answer_sources:
         yield f"its text uses results of {', '.join(names.get(call, call) for call in step.answer_sources)}"

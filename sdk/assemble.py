@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.digest import canonical_json, keyed_digest
-from toolwitness.model.enums import DecisionFinish, Exposure, Known, ObservationStatus, PrivacyClass
+from toolwitness.model.enums import AttemptStatus, DecisionFinish, ErrorClass, Exposure, Known, ObservationStatus, PrivacyClass
 from toolwitness.model.records import (
     Attempt,
     AttemptStart,
@@ -31,7 +31,7 @@ from toolwitness.model.records import (
     Toolset,
 )
 from toolwitness.redaction import Minimal, Projection, RedactionPolicy, clean
-from toolwitness.sdk.labels import label, masked, tool_name
+from toolwitness.sdk.labels import label, listed_name, masked, tool_name, type_name
 from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
 from toolwitness.sdk.shown import Definitions, ToolView
 from toolwitness.sdk.spans import Place, build_span
@@ -70,6 +70,8 @@ class _CallNotes:
     arguments: Json | None
     arguments_digest: str | None
     minimal: str | None
+    proposed: Any
+    executed: Json | None = None
 
 
 class Assembler:
@@ -183,9 +185,9 @@ class Assembler:
             visibility=Known.YES if visible is not None and visible.complete else Known.UNKNOWN,
             toolset_digest=None if visible is None else visible.digest,
             candidate_digest=None if notes.candidates is None else notes.candidates.digest,
-            removals=tuple(Removal(server, tool, label(reason) or "") for server, tool, reason in notes.removals),
+            removals=tuple(Removal(*(label(text) or "" for text in removal)) for removal in notes.removals),
             exposure=notes.exposure,
-            exposure_members=tuple(map(str, facts.get("exposure_members", ()))),
+            exposure_members=tuple(filter(None, map(label, facts.get("exposure_members", ())))),
             fallback_reason=label(facts.get("fallback_reason")),
             fallback_added_writer=Known(facts.get("fallback_added_writer", Known.UNKNOWN)),
             skill=label(facts.get("skill")),
@@ -260,6 +262,7 @@ class Assembler:
             arguments=arguments,
             arguments_digest=None if copy.truncated else keyed_digest(self._key, [call.server, call.tool, value]),
             minimal=minimal,
+            proposed=value,
         )
 
     def _resolve(self, call: CallScope, notes: _DecisionNotes | None) -> tuple[ToolDefinition | None, Known, Known]:
@@ -301,12 +304,21 @@ class Assembler:
             self._policies[id(definition)] = kept
         return kept[1]
 
+    def executed(self, call: CallScope, copy: Projection) -> None:
+        """Keep the arguments as executed where they are not those proposed (A18)."""
+        notes: _CallNotes | None = call.noted
+        if notes is not None and copy.value != notes.proposed:
+            notes.executed, minimal = self._redacted(copy.value, notes.definition, call, "args")
+            notes.minimal = notes.minimal or minimal
+
     def gated(self, call: CallScope, span_id: str, at_ns: int, facts: dict[str, Any]) -> None:
         """Emit a gate."""
         texts: dict[str, Any] = {name: label(facts[name]) for name in ("reason_code", "rule_id", "rule_version")}
         approver = facts["approver"]
         pseudonym = None if approver is None else "person-" + keyed_digest(self._key, ["approver", approver])[:12]
-        record = Gate(run_id=call.run.id, call_id=call.id, **{**facts, **texts, "approver": pseudonym}, **self._common)
+        lists: dict[str, Any] = {name: tuple(filter(None, map(label, facts[name]))) for name in ("pointers", "keywords")}
+        told = {**facts, **texts, **lists, "approver": pseudonym}
+        record = Gate(run_id=call.run.id, call_id=call.id, **told, **self._common)
         self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))
 
     def attempt_started(self, opened: OpenAttempt, call: CallScope | None = None) -> None:
@@ -325,11 +337,27 @@ class Assembler:
         at = opened.started_ns
         self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
 
+    def adopted(self, opened: OpenAttempt) -> None:
+        """Emit an attempt whose process is gone: it began, and it ended without an answer."""
+        self.attempt_started(opened)
+        record = Attempt(
+            run_id=opened.run_id,
+            call_id=opened.call_id,
+            attempt_ordinal=opened.attempt_ordinal,
+            attempt_status=AttemptStatus.ERROR,
+            error_class=ErrorClass.UNCLASSIFIED,
+            error_type="ProcessDied",
+            **self._common,
+        )
+        place = Place(opened.trace_id, opened.attempt_span_id, opened.call_id, opened.started_ns, opened.started_ns)
+        self._emit(record, place)
+
     def attempted(self, attempt: AttemptScope, end_ns: int, facts: dict[str, Any]) -> None:
         """Emit an attempt."""
         call = attempt.call
-        names = ("retry_reason", "transport", "error_type", "vendor_code", "remote_reference")
+        names = ("retry_reason", "transport", "vendor_code", "remote_reference")
         texts: dict[str, Any] = {name: label(facts.get(name)) for name in names}
+        texts["error_type"] = type_name(facts.get("error_type"))
         record = Attempt(
             run_id=call.run.id, call_id=call.id, attempt_ordinal=attempt.ordinal, **{**facts, **texts}, **self._common
         )
@@ -345,6 +373,7 @@ class Assembler:
         record = Call(
             **self._identity(call, notes),
             arguments=notes.arguments,
+            executed_arguments=notes.executed,
             arguments_digest=notes.arguments_digest,
             result=result,
             result_size=None if copy is None else copy.size,
@@ -354,7 +383,7 @@ class Assembler:
             novel_values=self._novel(call, copy, facts.get("observation", ObservationStatus.NONE)),
             minimal=notes.minimal or minimal,
             **self._discovery(call),
-            **{**facts, "error_type": label(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
+            **{**facts, "error_type": type_name(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
             **self._common,
         )
         links = () if call.decision is None else ((call.decision.trace_id, call.decision.span_id),)
@@ -362,7 +391,8 @@ class Assembler:
 
     def _identity(self, call: CallScope, notes: _CallNotes) -> dict[str, Any]:
         """The fields that say which call of which tool this is."""
-        definition, known = notes.definition, notes.registered is Known.YES
+        definition = notes.definition
+        known = notes.registered is Known.YES or self._index(call.run.id).was_listed(call.server, call.tool)
         given = call.facts
         return {
             "run_id": call.run.id,
@@ -371,7 +401,7 @@ class Assembler:
             "decision_id": None if call.decision is None else call.decision.id,
             "provider_call_id": label(given.get("id")),
             "tool": tool_name(call.tool, registered=known),
-            "server": _server(call, definition),
+            "server": _server(call, definition, known=known),
             "via": label(given.get("via")),
             "registered": notes.registered,
             "visible": notes.visible,
@@ -397,10 +427,10 @@ class Assembler:
             return {}
         hits, query, catalog = found
         text = None if query is None else clean(query, part="query")
+        listed = tuple(Hit(listed_name(server), listed_name(tool)) for server, tool in hits)
+        self._index(call.run.id).listed.update((hit.server, hit.tool) for hit in listed)
         return {
-            "discovery_hits": tuple(
-                Hit(tool_name(server, registered=False), tool_name(tool, registered=False)) for server, tool in hits
-            ),
+            "discovery_hits": listed,
             "discovery_query": None if text is None or isinstance(text, Minimal) else Json(text.json()),
             "catalog_digest": None if catalog is None else self._definitions.view(catalog).digest,
         }
@@ -409,10 +439,10 @@ class Assembler:
         self.out.append(build_span(record, place, self._resource))
 
 
-def _server(call: CallScope, definition: ToolDefinition | None) -> str:
+def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) -> str:
     if definition is not None:
         return definition.server
-    return tool_name(call.server, registered=False) if call.server else ""
+    return tool_name(call.server, registered=known) if call.server else ""
 
 
 def _parsed(value: Any) -> Any:

@@ -24,7 +24,7 @@ from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
 from toolwitness.sdk import context
 from toolwitness.sdk.assemble import Assembler
-from toolwitness.sdk.guard import guard
+from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
 if TYPE_CHECKING:
@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 
     from toolwitness.sdk.scopes import DecisionScope, RunScope
 
+_ATTEMPT_FACTS = frozenset(
+    {
+        "effect_ruled_out",
+        "error_class",
+        "error_type",
+        "remote_reference",
+        "remote_status",
+        "sent",
+        "transport",
+        "vendor_code",
+    }
+)
 RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
 """Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
 
@@ -41,7 +53,9 @@ class CallScope(Scope):
 
     __slots__ = (
         "_attempts",
+        "_last_ns",
         "_observed",
+        "begun",
         "closed",
         "decision",
         "definition",
@@ -74,14 +88,21 @@ class CallScope(Scope):
         self.facts = facts
         self.ordinal = next(run.call_ordinals)
         self.open_attempts = 0
-        self.closed = False
+        self.closed = self.begun = False
+        self._last_ns = self.start_ns
         self._attempts = count(1)
         self._observed: tuple[Any, ...] | None = None
         self.noted: Any = None  # the worker's own notes on this call
         if decision is not None:
             decision.chosen.append(self.id)
+        run.open_calls[self.id] = self
         copy = arguments if type(arguments) is Projection else project(arguments)
         self.recorder.note(copy.size, Assembler.call_proposed, self, copy)
+
+    def takes(self, definition: ToolDefinition) -> bool:
+        """Whether a decorated tool that runs now is this call's: the same tool, the call open, nothing running in it."""
+        same = self.tool == definition.name and self.server in {"", definition.server}
+        return same and not self.open_attempts and not self.closed
 
     @property
     def side_effect(self) -> SideEffect:
@@ -105,23 +126,26 @@ class CallScope(Scope):
         """Record a check's answer. `observed` marks one that could not have stopped the call."""
         with guard:
             facts = {
-                "gate_kind": GateKind(kind),
-                "verdict": Verdict(verdict),
+                "gate_kind": word(GateKind, kind),
+                "verdict": word(Verdict, verdict),
                 "gate_mode": GateMode.OBSERVED if observed else GateMode.ENFORCED,
                 "reason_code": reason,
                 "rule_id": rule,
                 "rule_version": rule_version,
-                "contract": None if contract is None else Contract(contract),
+                "contract": None if contract is None else word(Contract, contract),
                 "pointers": tuple(pointers),
                 "keywords": tuple(keywords),
                 "approver": approver,
             }
-            self.recorder.note(NO_SIZE, Assembler.gated, self, self.recorder.ids.span_id(), self.recorder.clock(), facts)
+            # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
+            self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
+            self.recorder.note(NO_SIZE, Assembler.gated, self, self.recorder.ids.span_id(), self._last_ns, facts)
 
     def attempt(
         self, *, retry_reason: str | None = None, backoff_ms: float | None = None, transport: str | None = None
     ) -> AttemptScope:
         """Begin a physical try of this call; to be used as `with call.attempt() as attempt:`."""
+        self.begun = True
         with guard:
             return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport)
         return cast("AttemptScope", NO_SCOPE)
@@ -139,14 +163,23 @@ class CallScope(Scope):
         """Tell what came back to the agent; the last time before the end counts."""
         with guard:
             copy = value if type(value) is Projection else project(value, limits=RESULT_LIMITS)
+            # Until the words are read, this result is one of which the recording lost the status.
+            lost = ObservationStatus.CUT_BY_RECORDING
+            self._observed = (copy, {"observation": lost, "transport_status": lost})
             facts = {
-                "observation": ObservationStatus(status),
-                "transport_status": ObservationStatus(transport_status or status),
-                "error_class": None if error_class is None else ErrorClass(error_class),
+                "observation": word(ObservationStatus, status),
+                "transport_status": word(ObservationStatus, transport_status or status),
+                "error_class": None if error_class is None else word(ErrorClass, error_class),
                 "error_type": error_type,
                 "vendor_code": vendor_code,
             }
             self._observed = (copy, facts)
+
+    def executed(self, arguments: Any) -> None:
+        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed."""
+        with guard:
+            copy = arguments if type(arguments) is Projection else project(arguments)
+            self.recorder.note(copy.size, Assembler.executed, self, copy)
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
@@ -155,17 +188,22 @@ class CallScope(Scope):
         with guard:
             self.facts["discovery"] = (tuple(hits), query, None if catalog is None else list(catalog))
 
-    def fail(self, error: BaseException) -> None:
-        """Tell that the tool raised instead of answering; the exception itself is not kept, only its type's name."""
+    def fail(self, error: BaseException, *, final: bool = False) -> None:
+        """Tell that the tool raised instead of answering; the exception itself is not kept, only its type's name.
+
+        What was told before stands, unless this is the `final` word of a later attempt.
+        """
         with guard:
-            if self._observed is None and not isinstance(error, asyncio.CancelledError | GeneratorExit):
-                timed_out = isinstance(error, TimeoutError)
-                self.result(
-                    None,
-                    status=ObservationStatus.TIMEOUT if timed_out else ObservationStatus.RAISED,
-                    error_class=ErrorClass.UNCLASSIFIED,
-                    error_type=type(error).__name__,
-                )
+            told = self._observed is not None and not final
+            if not told and not isinstance(error, asyncio.CancelledError | GeneratorExit):
+                status = ObservationStatus.TIMEOUT if isinstance(error, TimeoutError) else ObservationStatus.RAISED
+                facts = {
+                    "observation": status,
+                    "transport_status": status,
+                    "error_class": ErrorClass.UNCLASSIFIED,
+                    "error_type": type(error).__name__,
+                }
+                self._observed = (None, facts)
 
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None:
@@ -175,8 +213,9 @@ class CallScope(Scope):
     def close(self) -> None:
         """End the call; only the first time counts."""
         with guard:
-            if not self.closed:
+            if not self.closed and not self.inherited:
                 self.closed = True
+                self.run.open_calls.pop(self.id, None)
                 copy, facts = self._observed or (None, {})
                 size = copy.size if copy is not None else NO_SIZE
                 self.recorder.note(size, Assembler.call_ended, self, self.recorder.clock(), copy, facts)
@@ -203,13 +242,22 @@ class AttemptScope(Scope):
     def sent(self, sent: Known | str) -> None:
         """Say whether the request left the process."""
         with guard:
-            self._facts["sent"] = Known(sent)
+            self._facts["sent"] = word(Known, sent)
 
     def end(self, status: AttemptStatus | str, **facts: Any) -> None:
         """Say how it ended, with any of the fields of `model.records.Attempt` that tell more."""
         with guard:
-            self._status = AttemptStatus(status)
-            self._facts.update(facts)
+            # Until the words are read, this attempt is one that ended nobody knows how, never one that went well.
+            self._status = AttemptStatus.ERROR
+            self._facts["error_type"] = "UnreadableStatus"
+            read = word(AttemptStatus, status)
+            unknown = facts.keys() - _ATTEMPT_FACTS
+            if unknown:
+                raise UnknownWordError(
+                    f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}"
+                )
+            self._status = read
+            self._facts.update({"error_type": None, **facts})
 
     def _enter(self) -> None:
         super()._enter()
@@ -250,7 +298,7 @@ class AttemptScope(Scope):
     def close(self) -> None:
         """End the attempt, as ok where nothing else was said; only the first time counts."""
         with guard:
-            if not self.ended:
+            if not self.ended and not self.inherited:
                 self.ended = True
                 self.call.open_attempts -= 1
                 status = self._status or AttemptStatus.OK

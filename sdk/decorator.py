@@ -9,45 +9,17 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from typing import Any, SupportsIndex
-
-import wrapt
+from typing import Any
 
 from toolwitness.model.catalog import ToolDefinition
-from toolwitness.model.enums import Known, PrivacyClass, SideEffect
+from toolwitness.model.enums import Known, ObservationStatus, PrivacyClass, SideEffect
 from toolwitness.redaction import Projection, project
 from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import RESULT_LIMITS, AttemptScope, CallScope
 from toolwitness.sdk.guard import guard
+from toolwitness.sdk.toolfunction import ToolFunction
 
 _MAX_ITEMS = 1000
-
-
-class BoundTool(wrapt.BoundFunctionWrapper[..., Any]):
-    """A decorated method, bound to its object; pickles as that object's method."""
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        """Pickle as the bound method itself would."""
-        return getattr, (self._self_instance, self.__name__)
-
-
-class ToolFunction(wrapt.FunctionWrapper[..., Any]):
-    """A decorated tool; pickles and copies as the function it wraps."""
-
-    __bound_function_wrapper__ = BoundTool
-    _self_definition: ToolDefinition
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> str:
-        """Pickle by name, as the function itself would."""
-        return self.__wrapped__.__qualname__
-
-    def __copy__(self) -> ToolFunction:
-        """A function is its own copy."""
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ToolFunction:
-        """A function is its own copy."""
-        return self
 
 
 def tool(
@@ -69,14 +41,14 @@ def tool(
     (which counts as not known to be reading). `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy
     classes; fields without one leave the process as their shape only.
 
-    Raises ValueError for a side effect or class of another name.
+    Raises ValueError for a side effect or class of another name, and for a callable that has no name where none is given.
     """
     if function is None:
         given = {key: value for key, value in locals().items() if key != "function"}
         return lambda decorated: tool(decorated, **given)
     target = getattr(function, "__func__", function)
     definition = ToolDefinition(
-        name=name or target.__name__,
+        name=name or _name(target),
         server=server,
         description=description if description is not None else inspect.getdoc(target),
         input_schema=input_schema,
@@ -87,14 +59,7 @@ def tool(
         classes={path: PrivacyClass(cls) for path, cls in (classes or {}).items()},
     )
     setup.declare(definition)
-    wrapped = ToolFunction(function, _wrapper(target, definition))
-    wrapped._self_definition = definition  # noqa: SLF001 -- wrapt keeps `_self_` attributes on the wrapper
-    return wrapped
-
-
-def definition_of(item: Any) -> Any:
-    """The definition of a decorated tool; anything else as it is."""
-    return item._self_definition if type(item) is ToolFunction else item  # noqa: SLF001 -- as above
+    return ToolFunction(function, _wrapper(target, definition), definition)
 
 
 def _wrapper(target: Callable[..., Any], definition: ToolDefinition) -> Callable[..., Any]:
@@ -111,9 +76,20 @@ def _wrapper(target: Callable[..., Any], definition: ToolDefinition) -> Callable
     return wrapper
 
 
+def _name(target: Any) -> str:
+    found = getattr(target, "__name__", None) or getattr(getattr(target, "func", None), "__name__", None)
+    if not isinstance(found, str):
+        raise ValueError(f"a {type(target).__name__} has no name of its own; say @tool(name=...)")
+    return found
+
+
 def _positional_names(target: Callable[..., Any]) -> tuple[str, ...]:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return tuple(name for name, parameter in inspect.signature(target).parameters.items() if parameter.kind in kinds)
+    try:
+        parameters = inspect.signature(target).parameters
+    except ValueError:  # some builtins do not tell
+        return ()
+    return tuple(name for name, parameter in parameters.items() if parameter.kind in kinds)
 
 
 def _runner(target: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,18 +107,18 @@ def _open(
     with guard:
         recorder = setup.active()
         scope = context.current.get()
-        if isinstance(scope, CallScope) and scope.tool == definition.name and not scope.open_attempts and not scope.closed:
+        if recorder is None:
+            return None, False
+        bound = names[1:] if instance is not None and names[:1] in {("self",), ("cls",)} else names
+        arguments = dict(zip(bound, args, strict=False))
+        if len(args) > len(bound):
+            arguments["*"] = args[len(bound) :]
+        arguments.update(kwargs)
+        if isinstance(scope, CallScope) and scope.takes(definition):
+            scope.executed(arguments)
             return scope, False
-        if recorder is not None:
-            bound = (
-                names[1:] if instance is not None and len(names) > len(args) and names[:1] in {("self",), ("cls",)} else names
-            )
-            arguments = dict(zip(bound, args, strict=False))
-            if len(args) > len(bound):
-                arguments["*"] = args[len(bound) :]
-            arguments.update(kwargs)
-            call = recorder.call(definition.name, project(arguments), server=definition.server, definition=definition)
-            return call, True
+        call = recorder.call(definition.name, project(arguments), server=definition.server, definition=definition)
+        return call, True
     return None, False
 
 
@@ -151,7 +127,7 @@ def _end(call: CallScope, attempt: AttemptScope, owned: bool, error: BaseExcepti
     with guard:
         if error is not None:
             attempt.fail(error)
-            call.fail(error)
+            call.fail(error, final=True)
         attempt.close()
         if owned:
             call.close()
@@ -167,22 +143,46 @@ def _run_plain(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallSc
         _end(call, attempt, owned, error)
         raise
     attempt.leave()
-    call.result(result)
+    if inspect.iscoroutine(result):
+        return _awaiting(result, call, owned, attempt)
+    if inspect.isawaitable(result):
+        # Its end is still to come and not ours to watch, so nothing is claimed about it.
+        call.result(None, status=ObservationStatus.CUT_BY_RECORDING)
+    else:
+        call.result(result)
     _end(call, attempt, owned, None)
     return result
 
 
-def _run_coroutine(
-    wrapped: Callable[..., Awaitable[Any]], args: Any, kwargs: Any, call: CallScope, owned: bool
-) -> Awaitable[Any]:
-    return _await(wrapped(*args, **kwargs), call, owned)
+def _run_coroutine(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
+    return _awaiting(wrapped(*args, **kwargs), call, owned)
 
 
-async def _await(coroutine: Awaitable[Any], call: CallScope, owned: bool) -> Any:
-    attempt = call.attempt()
+def _awaiting(inner: Any, call: CallScope, owned: bool, attempt: AttemptScope | None = None) -> Any:
+    """A coroutine in the place of `inner`, by the same name."""
+    outer = _await(inner, call, owned, attempt)
+    _named_as(outer, inner)
+    # One that is closed or dropped before it runs takes the inner one with it, without a second warning.
+    weakref.finalize(outer, _never_awaited, inner, call if owned else None)
+    return outer
+
+
+def _named_as(outer: Any, inner: Any) -> None:
+    outer.__name__, outer.__qualname__ = inner.__name__, inner.__qualname__
+
+
+def _never_awaited(inner: Any, call: CallScope | None) -> None:
+    if inspect.getcoroutinestate(inner) == inspect.CORO_CREATED:
+        inner.close()
+    if call is not None:
+        call.close()
+
+
+async def _await(inner: Any, call: CallScope, owned: bool, attempt: AttemptScope | None) -> Any:
+    attempt = attempt or call.attempt()
     attempt.enter()
     try:
-        result = await coroutine
+        result = await inner
     except BaseException as error:
         attempt.leave()
         _end(call, attempt, owned, error)
@@ -218,11 +218,18 @@ class _Items:
 
 
 def _run_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    steps = _steps(wrapped(*args, **kwargs), call, owned)
+    inner = wrapped(*args, **kwargs)
+    steps = _steps(inner, call, owned)
+    _named_as(steps, inner)
     if owned:
-        # One that is never iterated runs no code of ours: the proposal is closed as such, without any evidence of execution.
-        weakref.finalize(steps, call.close)
+        weakref.finalize(steps, _never_iterated, call)
     return steps
+
+
+def _never_iterated(call: CallScope) -> None:
+    """A generator that never began runs no code of ours: the proposal is closed as such, without evidence of execution."""
+    if not call.begun:
+        call.close()
 
 
 def _steps(generator: Generator[Any, Any, Any], call: CallScope, owned: bool) -> Generator[Any, Any, Any]:
@@ -243,13 +250,6 @@ def _steps(generator: Generator[Any, Any, Any], call: CallScope, owned: bool) ->
             items.add(item)
             try:
                 sent, step = (yield item), generator.send
-            except GeneratorExit:
-                attempt.enter()
-                try:
-                    generator.close()
-                finally:
-                    attempt.leave()
-                raise
             except BaseException as thrown:  # noqa: BLE001 -- goes into the generator, as `yield from` does
                 sent, step = thrown, generator.throw
     except BaseException as raised:
@@ -257,6 +257,7 @@ def _steps(generator: Generator[Any, Any, Any], call: CallScope, owned: bool) ->
         raise
     finally:
         _end_stream(call, attempt, owned, items, error)
+        del error, sent  # or the frame keeps itself alive through the exception's traceback
 
 
 def _end_stream(call: CallScope, attempt: AttemptScope, owned: bool, items: _Items, error: BaseException | None) -> None:
@@ -268,9 +269,11 @@ def _end_stream(call: CallScope, attempt: AttemptScope, owned: bool, items: _Ite
 
 
 def _run_async_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    steps = _async_steps(wrapped(*args, **kwargs), call, owned)
+    inner = wrapped(*args, **kwargs)
+    steps = _async_steps(inner, call, owned)
+    _named_as(steps, inner)
     if owned:
-        weakref.finalize(steps, call.close)
+        weakref.finalize(steps, _never_iterated, call)
     return steps
 
 
@@ -292,13 +295,6 @@ async def _async_steps(generator: AsyncGenerator[Any, Any], call: CallScope, own
             items.add(item)
             try:
                 sent, step = (yield item), generator.asend
-            except GeneratorExit:
-                attempt.enter()
-                try:
-                    await generator.aclose()
-                finally:
-                    attempt.leave()
-                raise
             except BaseException as thrown:  # noqa: BLE001 -- goes into the generator, as `yield from` does
                 sent, step = thrown, generator.athrow
     except BaseException as raised:
@@ -306,3 +302,4 @@ async def _async_steps(generator: AsyncGenerator[Any, Any], call: CallScope, own
         raise
     finally:
         _end_stream(call, attempt, owned, items, error)
+        del error, sent  # or the frame keeps itself alive through the exception's traceback

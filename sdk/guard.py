@@ -1,55 +1,124 @@
 """The one place where toolwitness swallows errors of its own, so that they never become the agent's.
 
 Under pytest an error of ours is raised, so that a test sees it; `swallowing()` turns that off, so that the way users get can
-be tested too. The user's exceptions never pass through here: the guard only ever wraps our own code.
+be tested too. The user's exceptions pass: those of the agent's code never come through here, and what a signal handler of the
+application raises while our code runs is told apart by where it was raised.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from types import TracebackType
+from typing import TypeVar
 
 logger = logging.getLogger("toolwitness")
 
+E = TypeVar("E", bound=StrEnum)
+_LONGEST_WORD = 40
+_OURS = frozenset({"toolwitness", "opentelemetry", "wrapt", "pydantic", "builtins"})
+
+
+class UnknownWordError(ValueError):
+    """The application used a word that the records do not have; its text may be shown."""
+
+
+def word(enum: type[E], given: E | str) -> E:
+    """The member of that name.
+
+    Raises UnknownWordError, naming the word and those there are, which the guard reports instead of raising it at the agent.
+    """
+    try:
+        return enum(given)
+    except ValueError:
+        seen = repr(given) if type(given) is str and len(given) <= _LONGEST_WORD else f"a {type(given).__name__}"
+        raise UnknownWordError(f"{seen} is no {enum.__name__}; use one of: {', '.join(enum)}") from None
+
+
+def _root(name: object) -> str:
+    return name.partition(".")[0] if type(name) is str else ""
+
+
+def _is_ours(error: BaseException, trace: TracebackType | None) -> bool:
+    """Whether an error that surfaced in code of ours was also raised there, and not by the application interrupting it."""
+    if _root(type(error).__module__) not in _OURS:
+        return False
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    root = _root(trace.tb_frame.f_globals.get("__name__")) if trace is not None else ""
+    return root in _OURS or root in sys.stdlib_module_names
+
 
 class Guard:
-    """A reusable context manager that swallows, counts and once reports errors of ours."""
+    """A reusable context manager that swallows and counts errors of ours; it reports the first, and each unknown word once.
 
-    def __init__(self) -> None:
+    `everything` is for the worker's thread, where no code of the agent runs but an exporter of anybody's may.
+    """
+
+    def __init__(self, *, everything: bool = False) -> None:
+        self._everything = everything
         self.swallowed = 0
-        self._raise_under_pytest = True
+        self._told: set[str] = set()
 
     def __enter__(self) -> None:
         """Begin code of ours."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        """Swallow an ordinary exception, unless a test wants to see it."""
-        if kind is None or not issubclass(kind, Exception):
+        """Swallow an ordinary exception of ours, unless a test wants to see it."""
+        if error is None or not isinstance(error, Exception):
             return False
-        if self._raise_under_pytest and "PYTEST_CURRENT_TEST" in os.environ:
+        if not self._everything and not _is_ours(error, trace):
+            return False
+        if _switch.raises and "PYTEST_CURRENT_TEST" in os.environ:
             return False
         self.swallowed += 1
-        if self.swallowed == 1:
-            # The text of an error may hold the agent's data, so only its type and place are told.
-            place = "unknown place"
+        # A logging handler of the application may raise, which must not reach the agent either.
+        with contextlib.suppress(Exception):
+            self._report(error, trace)
+        return True
+
+    def _report(self, error: Exception, trace: TracebackType | None) -> None:
+        """Tell the type and place of an error; its text may hold the agent's data, unless it is about a word."""
+        if isinstance(error, UnknownWordError):
+            said = str(error)
+        else:
+            said, place = "error", "unknown place"
             while trace is not None:
                 place = f"{trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
                 trace = trace.tb_next
-            logger.warning("toolwitness could not record something (%s in %s); the agent is not affected", kind.__name__, place)
-        return True
+        if said in self._told:
+            return
+        self._told.add(said)
+        if said == "error":
+            said = f"{type(error).__name__} in {place}"
+        logger.warning("toolwitness could not record something (%s); the agent is not affected", said)
 
-    @contextmanager
-    def swallowing(self) -> Iterator[None]:
-        """Behave as outside of pytest, to test the way that users get."""
-        before, self._raise_under_pytest = self._raise_under_pytest, False
-        try:
-            yield
-        finally:
-            self._raise_under_pytest = before
+
+class _Switch:
+    """Whether errors of ours are raised under pytest."""
+
+    raises = True
+
+
+_switch = _Switch()
+
+
+@contextmanager
+def swallowing() -> Iterator[None]:
+    """Behave as outside of pytest, to test the way that users get."""
+    before, _switch.raises = _switch.raises, False
+    try:
+        yield
+    finally:
+        _switch.raises = before
 
 
 guard = Guard()
-"""The process's one guard."""
+"""The guard of what runs on the agent's threads."""
+worker_guard = Guard(everything=True)
+"""The guard of what runs on our own thread."""

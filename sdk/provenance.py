@@ -11,6 +11,8 @@ independent implementations agreed on over 100 real trajectories:
   count as seen and are credited with nothing.
 - *Bounded* means not glued to a Unicode letter, digit or `_` on either side. Commas between thousands are removed from texts
   and values for novelty and answers, not for origins.
+- Prose (a result text that is no JSON and holds white space) has no leaves: whether it was used is not measurable, and an
+  argument that occurs in it and nowhere else has an unknown origin, since nobody can say that the model made it up.
 - An argument leaf with fewer than 3 characters is *trivial*; `user` occurs bounded in a user message, compared lower-cased;
   `tool` equals a leaf or a key of an earlier result; `system` occurs bounded in the system text; else it is the model's.
 """
@@ -189,11 +191,13 @@ class RunIndex:
         "_keys",
         "_novel",
         "_novelty",
+        "_prose",
         "_result_leaves",
         "_room",
         "_said",
         "_system",
         "_user",
+        "listed",
         "overflowed",
     )
 
@@ -207,7 +211,14 @@ class RunIndex:
         self._novel = NovelValues()
         self._said: set[tuple[str, str]] = set()
         self._room = limit_bytes
+        self._prose = TextIndex()
+        self.listed: set[tuple[str, str]] = set()
+        """(server, tool) pairs that searches of this run returned."""
         self.overflowed = False
+
+    def was_listed(self, server: str, tool: str) -> bool:
+        """Whether a search of this run returned the tool."""
+        return (server, tool) in self.listed
 
     def _take(self, size: int) -> bool:
         self._room -= size
@@ -254,6 +265,8 @@ class RunIndex:
             return Origin.USER if by_user else Origin.TOOL
         if any(index.contains(text) for index in self._system):
             return Origin.SYSTEM
+        if self._prose.contains(text):
+            return Origin.UNKNOWN
         # Without the texts that the model read, or with some of them forgotten, it cannot be called the model's own.
         return Origin.MODEL if self._said and not self.overflowed else Origin.UNKNOWN
 
@@ -263,12 +276,17 @@ class RunIndex:
         `credit` is False for a result that reports an error: it counts as seen, and nothing of it as new.
         """
         data = parse_result(value)
+        prose = type(value) is str and data is None and value != ""
+        if prose and credit:
+            self._prose.add(value)
         found = list(leaves(data))
         if not self._take(sum(len(leaf.text) for leaf in found)):
             return None
         novel = {leaf.text for leaf in found if leaf.informative and self._is_novel(leaf.text)} if credit else set()
         self._result_leaves.update(leaf.text for leaf in found)
         self._keys.update(keys(data))
+        if prose:
+            return None
         for text in sorted(novel):
             self._novel.add(text, call_id)
         return len(novel)

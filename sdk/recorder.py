@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -45,6 +47,9 @@ class Recorder:
         journal: Journal | None = None,
     ) -> None:
         self.clock, self.ids = clock, ids or RandomIds()
+        self._new_process()
+        renew = weakref.WeakMethod(self._new_process)  # the registration lasts as long as the process, the recorder may not
+        os.register_at_fork(after_in_child=lambda: (again := renew()) and again())
         self._registered: dict[tuple[str, str], ToolDefinition] = {}
         self._journal = journal
         make_assembler = partial(
@@ -65,6 +70,10 @@ class Recorder:
             make = (lambda: exporter) if isinstance(exporter, SpanExporter) else exporter
             self._sink = Worker(make, make_assembler, queue_bytes=queue_bytes, interval_s=export_interval_s)
         self.note = self._sink.put
+
+    def _new_process(self) -> None:
+        """A mark that scopes carry, so that a forked child does not end those of its parent."""
+        self.process = object()
 
     def register(self, definition: ToolDefinition) -> None:
         """Make a tool's definition known to calls that do not bring it along."""
@@ -129,7 +138,7 @@ class Recorder:
 
     def adopt(self, orphan: OpenAttempt) -> None:
         """Ship an attempt that a process which is gone left open."""
-        self.note(64, Assembler.attempt_started, orphan)
+        self.note(64, Assembler.adopted, orphan)
 
     @property
     def dropped(self) -> int:

@@ -24,7 +24,7 @@ NO_SIZE = 64
 class Scope:
     """What all scopes share: a recorder, ids, a start, and being the current scope inside `with`."""
 
-    __slots__ = ("_token", "parent_span_id", "recorder", "span_id", "start_ns", "trace_id")
+    __slots__ = ("_process", "_token", "parent_span_id", "recorder", "span_id", "start_ns", "trace_id")
 
     def __init__(self, recorder: Recorder, trace_id: str, parent_span_id: str | None) -> None:
         self.recorder = recorder
@@ -32,7 +32,13 @@ class Scope:
         self.span_id = recorder.ids.span_id()
         self.parent_span_id = parent_span_id
         self.start_ns = recorder.clock()
+        self._process = recorder.process
         self._token: Token[Scope | None] | None = None
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this scope came over a fork: its own process ends it, and nobody else does."""
+        return self._process is not self.recorder.process
 
     def _enter(self) -> None:
         self._token = context.enter(self)
@@ -95,7 +101,9 @@ class NoScope:
         """Do nothing."""
 
     decision = call = attempt = _again
-    message = messages = finish = answer = gate = result = discovered = fail = sent = end = close = enter = leave = _ignore
+    message = messages = finish = answer = gate = result = discovered = fail = executed = sent = end = close = enter = leave = (
+        _ignore
+    )
 
 
 NO_SCOPE = NoScope()

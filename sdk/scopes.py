@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from toolwitness.model.enums import DecisionFinish, Exposure, OutcomeSource, RunOutcome
 from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import CallScope
-from toolwitness.sdk.guard import guard
+from toolwitness.sdk.guard import guard, word
+from toolwitness.sdk.labels import identifier
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class RunScope(Scope):
         "labels",
         "last_decision",
         "nested",
+        "open_calls",
         "outcome",
         "reward",
         "session",
@@ -47,7 +49,7 @@ class RunScope(Scope):
         trace_id: str,
         outer: RunScope | None = None,
         parent_span_id: str | None = None,
-        id: str | None = None,  # noqa: A002 -- the word that users know
+        id: str | int | None = None,  # noqa: A002 -- the word that users know
         task: str | None = None,
         agent: str | None = None,
         category: str | None = None,
@@ -59,13 +61,14 @@ class RunScope(Scope):
         super().__init__(recorder, trace_id, parent_span_id)
         shared = outer if id is None else None
         self.nested = shared is not None
-        self.id: str = id or (shared.id if shared is not None else trace_id)
+        self.id: str = identifier(id) or (shared.id if shared is not None else trace_id)
         self.task, self.agent, self.category, self.trial, self.session = task, agent, category, trial, session
         self.labels = labels
         self.inferred = inferred
         self.outcome, self.source = RunOutcome.UNKNOWN, OutcomeSource.UNKNOWN
         self.reward: float | None = None
         self.last_decision: DecisionScope | None = None
+        self.open_calls: dict[str, CallScope] = {} if shared is None else shared.open_calls
         self.decision_ordinals: count[int] = count(1) if shared is None else shared.decision_ordinals
         self.call_ordinals: count[int] = count(1) if shared is None else shared.call_ordinals
         self._messages_seen = 0
@@ -98,7 +101,7 @@ class RunScope(Scope):
     ) -> None:
         """Say how the task ended and who says so; a run that is not told stays `unknown`."""
         with guard:
-            self.outcome, self.source, self.reward = RunOutcome(outcome), OutcomeSource(source), reward
+            self.outcome, self.source, self.reward = word(RunOutcome, outcome), word(OutcomeSource, source), reward
 
     def decision(self, model: str | None = None, **facts: Any) -> DecisionScope:
         """Begin a model step of this run; see `toolwitness.decision`."""
@@ -119,8 +122,13 @@ class RunScope(Scope):
         self.close()
 
     def close(self) -> None:
-        """End the run; only the first time counts."""
+        """End the run; only the first time counts. A call that was proposed and never ended is recorded as just that."""
         with guard:
+            if self.inherited:
+                return
+            if not self._ended and not self.nested:
+                for call in list(self.open_calls.values()):
+                    call.close()
             if not self._ended and not self.nested and not self.inferred:
                 self.recorder.note(NO_SIZE, Assembler.run_ended, self, self.recorder.clock())
             self._ended = True
@@ -167,7 +175,8 @@ class DecisionScope(Scope):
         if exposure is None:
             exposure = Exposure.UNKNOWN if tools is None else Exposure.EXPLICIT
         visible, all_tools = None if tools is None else list(tools), None if candidates is None else list(candidates)
-        self.recorder.note(NO_SIZE, Assembler.decision_started, self, visible, all_tools, tuple(removals), Exposure(exposure))
+        how = word(Exposure, exposure)
+        self.recorder.note(NO_SIZE, Assembler.decision_started, self, visible, all_tools, tuple(removals), how)
 
     def answer(self, text: str) -> None:
         """Tell what the model said in this step, beside calls or instead of them."""
@@ -179,7 +188,7 @@ class DecisionScope(Scope):
     def finish(self, finish: DecisionFinish | str) -> None:
         """Say what the step came to where calls and answer do not tell."""
         with guard:
-            self.end = DecisionFinish(finish)
+            self.end = word(DecisionFinish, finish)
 
     def call(self, tool: str, arguments: Any = None, **facts: Any) -> CallScope:
         """Open the logical call that the model proposes in this step; see `toolwitness.call`."""
@@ -195,6 +204,6 @@ class DecisionScope(Scope):
     def close(self) -> None:
         """End the step; only the first time counts."""
         with guard:
-            if not self._ended:
+            if not self._ended and not self.inherited:
                 self._ended = True
                 self.recorder.note(NO_SIZE, Assembler.decision_ended, self, self.recorder.clock(), tuple(self.chosen))

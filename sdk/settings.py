@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -13,8 +14,13 @@ from toolwitness.model.exceptions import SettingsError
 
 
 def _state_dir() -> Path:
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "toolwitness"
+    base = os.environ.get("XDG_STATE_HOME")
+    if base:
+        return Path(base) / "toolwitness"
+    try:
+        return Path.home() / ".local" / "state" / "toolwitness"
+    except RuntimeError:  # a user without a home
+        return Path(tempfile.gettempdir()) / f"toolwitness-{os.getuid()}"
 
 
 def _headers(text: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ import atexit
 import logging
 import multiprocessing.util
 import os
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +14,7 @@ from functools import partial
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from toolwitness.model.catalog import ToolDefinition
-from toolwitness.sdk.guard import guard
+from toolwitness.sdk.guard import worker_guard
 from toolwitness.sdk.recorder import Recorder
 from toolwitness.sdk.settings import Settings
 from toolwitness.sdk.state import Journal, digest_key
@@ -21,6 +22,8 @@ from toolwitness.sdk.transport import loud_exporters, otlp_exporter, quiet_expor
 
 logger = logging.getLogger("toolwitness")
 
+_ORPHAN_TIMEOUT_S = 30.0
+_ORPHAN_GRACE_S = 0.5
 _declared: dict[tuple[str, str], ToolDefinition] = {}
 
 
@@ -29,6 +32,7 @@ class _Active:
 
     recorder: Recorder | None = None
     journal: Journal | None = None
+    adopting: threading.Thread | None = None
     exit_timeout_s: float = 2.0
     hooked: bool = False
 
@@ -45,16 +49,19 @@ def declare(definition: ToolDefinition) -> None:
         _Active.recorder.register(definition)
 
 
-def start(settings: Settings, make_exporter: Callable[[], SpanExporter] | None = None) -> None:
+def start(
+    settings: Settings, make_exporter: Callable[[], SpanExporter] | None = None, *, destination: str = "elsewhere"
+) -> None:
     """Record from now on, to the collector of the settings or to where `make_exporter` says.
 
+    `destination` names where spans go: what a process that is gone left open is shipped to its own destination alone.
     Does nothing where the application switched OpenTelemetry off by `OTEL_SDK_DISABLED`. An earlier recorder is stopped.
     """
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return
     stop()
     quiet_exporters()
-    _Active.journal = Journal(settings.state_dir)
+    _Active.journal = Journal(settings.state_dir, destination)
     _Active.exit_timeout_s = settings.exit_timeout_s
     recorder = Recorder(
         exporter=make_exporter or partial(otlp_exporter, settings),
@@ -69,17 +76,27 @@ def start(settings: Settings, make_exporter: Callable[[], SpanExporter] | None =
         recorder.register(definition)
     _Active.recorder = recorder
     _hook()
-    _adopt_orphans(recorder, _Active.journal)
+    adopting = threading.Thread(
+        target=_adopt_orphans, args=(recorder, _Active.journal), name="toolwitness-orphans", daemon=True
+    )
+    adopting.start()
+    _Active.adopting = adopting
 
 
 def _adopt_orphans(recorder: Recorder, journal: Journal) -> None:
-    """Ship what processes that are gone left open, so that an unfinished write is known and not silently nothing."""
-    with guard:
-        for path, attempts in journal.orphans():
-            for attempt in attempts:
+    """Ship what processes that are gone left open, so that an unfinished write is known and not silently nothing.
+
+    On a thread of its own, since the agent must not wait for a collector. A file goes when its attempts are delivered; one
+    that is shipped twice falls out as a duplicate.
+    """
+    with worker_guard:
+        orphans = list(journal.orphans())
+        for orphan in orphans:
+            for attempt in orphan.attempts:
                 recorder.adopt(attempt)
-            if not attempts or recorder.flush(_Active.exit_timeout_s):
-                path.unlink(missing_ok=True)
+        if orphans and recorder.flush(_ORPHAN_TIMEOUT_S):
+            for orphan in orphans:
+                orphan.path.unlink(missing_ok=True)
 
 
 def _hook() -> None:
@@ -94,7 +111,9 @@ def stop() -> None:
     """Deliver what there is, within the exit timeout, and record no more."""
     recorder, _Active.recorder = _Active.recorder, None
     if recorder is not None:
-        with guard:
+        with worker_guard:
+            if _Active.adopting is not None:
+                _Active.adopting.join(_ORPHAN_GRACE_S)
             delivered = recorder.close(_Active.exit_timeout_s)
             if delivered and _Active.journal is not None:
                 _Active.journal.close()

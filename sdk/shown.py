@@ -12,6 +12,7 @@ from toolwitness.model.enums import Known, SideEffect
 from toolwitness.model.records import Member
 from toolwitness.redaction import project
 from toolwitness.redaction.projection import Limits
+from toolwitness.sdk.toolfunction import definition_of
 
 _DEFINITION_LIMITS = Limits(string=64 * 1024, event=1024 * 1024)
 _KEPT = 4096
@@ -48,6 +49,9 @@ class Definitions:
         """The definition that a tool object is, None where it is no tool object that is known."""
         if type(tool) is ToolDefinition:
             return tool
+        declared = definition_of(tool)
+        if declared is not None:
+            return declared
         if type(tool) is not dict:
             return None
         copy = project(tool, limits=_DEFINITION_LIMITS)

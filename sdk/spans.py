@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
@@ -13,6 +14,7 @@ from toolwitness.model import names
 from toolwitness.model.codec import encode, span_name
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, RecordKind
 from toolwitness.model.records import Record
+from toolwitness.sdk.labels import plain
 
 _FAILED = {
     AttemptStatus.ERROR,
@@ -24,6 +26,7 @@ _FAILED = {
     ObservationStatus.INVALID,
 }
 _KIND = {RecordKind.DECISION: SpanKind.CLIENT}
+_INT64 = 1 << 63
 _SCOPE = InstrumentationScope(names.SCOPE)
 
 
@@ -50,6 +53,20 @@ def _status(record: Record) -> Status:
     return Status(StatusCode.ERROR) if said & _FAILED else Status(StatusCode.UNSET)
 
 
+def _sendable(value: Any) -> Any:
+    """The value as the wire takes it: text without lone surrogates."""
+    if type(value) is str:
+        return plain(value)
+    if type(value) is tuple:
+        return tuple(map(plain, value))
+    return value
+
+
+def _too_large(value: Any) -> bool:
+    """Whether an integer does not fit the wire's 64 bits; it is then not known, since another number would be wrong."""
+    return type(value) is int and not -_INT64 <= value < _INT64
+
+
 def build_span(record: Record, place: Place, resource: Resource) -> ReadableSpan:
     """The span that a record becomes."""
     return ReadableSpan(
@@ -57,7 +74,7 @@ def build_span(record: Record, place: Place, resource: Resource) -> ReadableSpan
         context=_context(place.trace_id, place.span_id),
         parent=_context(place.trace_id, place.parent_span_id) if place.parent_span_id else None,
         resource=resource,
-        attributes=encode(record),
+        attributes={name: _sendable(value) for name, value in encode(record).items() if not _too_large(value)},
         links=[Link(_context(*link)) for link in place.links],
         kind=_KIND.get(record.kind, SpanKind.INTERNAL),
         status=_status(record),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -53,35 +55,43 @@ class OpenAttempt(NamedTuple):
     started_ns: int
 
 
+class Orphan(NamedTuple):
+    """The file of a process that is gone, and the attempts that never ended in it."""
+
+    path: Path
+    attempts: list[OpenAttempt]
+
+
 class Journal:
     """An append-only file of the attempts of one process; survives `kill -9`, not a power loss.
 
     One `O_APPEND` write a line, before the tool runs. A failure is counted in `failures` and never blocks. The file is
-    emptied whenever it has grown past a megabyte and nothing in it is open.
+    emptied whenever it has grown past a megabyte and nothing in it is open. A lock on it tells that its process lives, which
+    a process id does not: those come again. Files stand apart by `destination`, so that they are shipped where they belong.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "journal"
+    def __init__(self, folder: Path, destination: str = "") -> None:
+        self._folder = folder / "journal" / hashlib.sha256(destination.encode("utf-8", "replace")).hexdigest()[:16]
         self._reset()
         reset = weakref.WeakMethod(self._reset)  # the registration lasts as long as the process, the journal may not
         os.register_at_fork(after_in_child=lambda: (again := reset()) and again())
 
     def _reset(self) -> None:
+        """Begin anew; after a fork the open file is the parent's, and its lock lasts while the parent holds it."""
         self._lock = threading.Lock()
+        self._path = self._folder / f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         self._handle: int | None = None
         self._open = 0
         self._written = 0
         self.failures = 0
 
     def _descriptor(self) -> int:
-        """The open file of this process."""
+        """The open and locked file of this process."""
         if self._handle is None:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._handle = os.open(self._path(), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+            self._handle = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self._handle
-
-    def _path(self) -> Path:
-        return self._folder / f"{os.getpid()}.jsonl"
 
     def _write(self, line: str, opened: int) -> None:
         try:
@@ -108,25 +118,30 @@ class Journal:
             if self._handle is not None:
                 os.close(self._handle)
                 self._handle = None
-                self._path().unlink()
+                self._path.unlink()
 
-    def orphans(self) -> Iterator[tuple[Path, list[OpenAttempt]]]:
+    def orphans(self) -> Iterator[Orphan]:
         """The files of processes that are gone, each with the attempts that never ended in it."""
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob("*.jsonl")):
-            if path.stem.isdigit() and not _alive(int(path.stem)):
-                yield path, _open_attempts(path)
+            if not _locked(path):
+                yield Orphan(path, _open_attempts(path))
 
 
-def _alive(pid: int) -> bool:
+def _locked(path: Path) -> bool:
+    """Whether a living process holds the file."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
+        handle = os.open(path, os.O_RDONLY)
     except OSError:
         return True
-    return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def _open_attempts(path: Path) -> list[OpenAttempt]:

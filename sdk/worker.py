@@ -7,6 +7,7 @@ all where the last export failed.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import threading
@@ -20,12 +21,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from toolwitness.sdk.assemble import Assembler
-from toolwitness.sdk.guard import guard
+from toolwitness.sdk.guard import worker_guard
 from toolwitness.sdk.transport import our_export
 
 logger = logging.getLogger("toolwitness")
 
 _BATCH = 512
+_BATCH_CHARACTERS = 512 * 1024
 _PENDING = 20_000
 _NOTES_A_TURN = 64
 _LONGEST_PAUSE_S = 30.0
@@ -58,6 +60,7 @@ class Outbox:
         self._make_exporter, self._assembler = make_exporter, assembler
         self._exporter: SpanExporter | None = None
         self._pending: deque[ReadableSpan] = deque()
+        self._most = _BATCH
         self.failed = 0
         self.dropped = 0
 
@@ -79,14 +82,28 @@ class Outbox:
     def send(self) -> bool:
         """Export everything in batches; stops at the first that fails."""
         while self._pending:
-            batch = [self._pending[i] for i in range(min(_BATCH, len(self._pending)))]
+            batch = self._batch()
             if not self._export(batch):
                 self.failed += 1
+                # What was too much for the time or for the other side is tried in smaller parts.
+                self._most = max(1, len(batch) // 2)
                 return False
             for _ in batch:
                 self._pending.popleft()
             self.failed = 0
+            self._most = min(_BATCH, self._most + max(1, self._most // 8))
         return True
+
+    def _batch(self) -> list[ReadableSpan]:
+        """The oldest spans, limited in number and in characters; at least one."""
+        batch: list[ReadableSpan] = []
+        room = _BATCH_CHARACTERS
+        for span in itertools.islice(self._pending, self._most):
+            room -= sum(len(value) for value in (span.attributes or {}).values() if type(value) is str)
+            if batch and room < 0:
+                break
+            batch.append(span)
+        return batch
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
         with our_export():
@@ -96,7 +113,7 @@ class Outbox:
 
     def shutdown(self) -> None:
         """Close the exporter."""
-        with guard, our_export():
+        with worker_guard, our_export():
             if self._exporter is not None:
                 self._exporter.shutdown()
 
@@ -107,7 +124,7 @@ class AgentOutbox(Outbox):
     _warned = False
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
-        with guard:
+        with worker_guard:
             if super()._export(batch):
                 return True
         if not self._warned:
@@ -205,7 +222,7 @@ class Worker:
         """Work through the notes that are there, letting the agent's threads run in between."""
         for done in range(len(self._notes)):
             size, method, arguments = self._notes.popleft()
-            with guard:
+            with worker_guard:
                 method(assembler, *arguments)
             with self._lock:
                 self._bytes -= size

@@ -17,7 +17,7 @@ from toolwitness.model.exceptions import ToolwitnessError, UnknownFormatError
 from toolwitness.sdk.clock import Clock, Ids, ManualClock
 from toolwitness.sdk.recorder import Recorder
 
-__all__ = ["FORMATS", "Format", "ImportCounts", "MakeRecorder", "import_files", "recognise"]
+__all__ = ["FORMATS", "Format", "ImportCounts", "MakeRecorder", "Opened", "open_files", "recognise", "record_files"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class ImportCounts:
     orphan_results: int = 0
 
 
-class _Source(NamedTuple):
+class Source(NamedTuple):
     """One file's content and its format; a catalogue or records."""
 
     path: Path
@@ -81,7 +81,9 @@ class _Source(NamedTuple):
 def _unknown(seen: str, wanted: str | None = None) -> UnknownFormatError:
     supported = ", ".join(sorted(FORMATS))
     asked = f"; format {wanted} was asked for" if wanted else ""
-    return UnknownFormatError(f"{seen}{asked}; supported are JSON files, plain or gzipped, of the formats {supported} (--format NAME)")
+    return UnknownFormatError(
+        f"{seen}{asked}; supported are JSON files, plain or gzipped, of the formats {supported} (--format NAME)"
+    )
 
 
 def _read(path: Path) -> Any:
@@ -97,15 +99,15 @@ def _format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def _open(path: Path, wanted: Format | None) -> _Source:
+def _open(path: Path, wanted: Format | None) -> Source:
     data = _read(path)
     for candidate in FORMATS.values() if wanted is None else (wanted,):
         if candidate.is_records(data):
-            return _Source(path, data, candidate, is_catalogue=False)
+            return Source(path, data, candidate, is_catalogue=False)
         if candidate.is_catalogue(data):
-            return _Source(path, data, candidate, is_catalogue=True)
+            return Source(path, data, candidate, is_catalogue=True)
     if wanted is not None and isinstance(data, list):
-        return _Source(path, data, wanted, is_catalogue=False)
+        return Source(path, data, wanted, is_catalogue=False)
     raise _unknown(f"{path}: {describe(data)}", None if wanted is None else wanted.name)
 
 
@@ -126,21 +128,46 @@ def _open_tools(path: Path, formats: Sequence[Format]) -> dict[str, Catalogue]:
     return {known.name: known.read_catalogue(data) for known in fitting}
 
 
-def import_files(
+class Opened(NamedTuple):
+    """Files that were opened and recognised: those with records, and the tool catalogues by format."""
+
+    records: list[Source]
+    catalogues: dict[str, Catalogue]
+
+
+def _trajectory(known: Format, record: Any, catalogue: Catalogue | None) -> Trajectory:
+    """One run; raises RecordError with the reason where the record cannot be read."""
+    try:
+        return known.read_record(record, catalogue)
+    except RecursionError as error:
+        raise RecordError("record_nested_too_deeply") from error
+
+
+def _refuse_unreadable(known: Source, catalogue: Catalogue | None) -> None:
+    """Raise UnknownFormatError where no record of a file can be read: it is of another format then."""
+    reasons: Counter[str] = Counter()
+    for record in known.data:
+        try:
+            _trajectory(known.format, record, catalogue)
+        except RecordError as error:
+            reasons[error.reason] += 1
+        else:
+            return
+    told = ", ".join(f"{reason}: {count}" for reason, count in reasons.items())
+    none = f", none of which can be read ({told})" if told else ""
+    raise _unknown(f"{known.path}: {describe(known.data)}{none}", known.format.name)
+
+
+def open_files(
     paths: Sequence[str | Path],
     *,
     format: str | None = None,  # noqa: A002 -- the option's name
     tools: str | Path | None = None,
-    make_recorder: MakeRecorder,
-    progress: Callable[[int, int], None] | None = None,
-) -> ImportCounts:
-    """Read files and record every run in them; a record that cannot be read costs only itself and is counted.
+) -> Opened:
+    """Open and recognise files, so that a wrong one is found before anything is recorded.
 
     `format` is recognised a file where it is not given. `tools` is a file with the tool catalogue, which may stand among
-    `paths` as well. `progress` is told how many records are done, and of how many. All files are opened and recognised
-    before the first run is recorded, so that a wrong file changes nothing.
-
-    Raises UnknownFormatError, BrokenFileError and OSError, and ToolwitnessError where the spans could not be delivered.
+    `paths` as well. Raises UnknownFormatError, also where no record of a file can be read, BrokenFileError and OSError.
     """
     wanted = None if format is None else _format_named(format)
     sources = [_open(Path(path), wanted) for path in paths]
@@ -150,9 +177,22 @@ def import_files(
         raise UnknownFormatError(f"no runs to import: {', '.join(map(str, paths)) or 'no file'} holds none; name a result file")
     if tools is not None:
         catalogues |= _open_tools(Path(tools), list({known.format.name: known.format for known in records}.values()))
-    session = _Session(make_recorder, catalogues)
-    total, done = sum(len(known.data) for known in records), 0
     for known in records:
+        _refuse_unreadable(known, catalogues.get(known.format.name))
+    return Opened(records, catalogues)
+
+
+def record_files(
+    opened: Opened, *, make_recorder: MakeRecorder, progress: Callable[[int, int], None] | None = None
+) -> ImportCounts:
+    """Record every run of opened files; a record that cannot be read costs only itself and is counted.
+
+    `progress` is told how many records are done, and of how many. Raises ToolwitnessError where the spans could not be
+    delivered.
+    """
+    session = _Session(make_recorder, opened.catalogues)
+    total, done = sum(len(known.data) for known in opened.records), 0
+    for known in opened.records:
         for record in known.data:
             session.take(known.format, record)
             done += 1
@@ -176,12 +216,9 @@ class _Session:
         """Record one run, or count why it cannot be read."""
         catalogue = self._catalogues.get(known.name)
         try:
-            trajectory = known.read_record(record, catalogue)
+            trajectory = _trajectory(known, record, catalogue)
         except RecordError as error:
             self.counts.rejected[error.reason] += 1
-            return
-        except RecursionError:
-            self.counts.rejected["record_nested_too_deeply"] += 1
             return
         emit(trajectory, self._stage(known), catalogue)
         self._count(trajectory)

@@ -42,8 +42,20 @@ def load_json(path: Path) -> Any:
             raise UnknownFormatError(f"{path}: several JSON values one after another, as in JSON lines") from error
         if head in {b"[", b"{"}:
             raise BrokenFileError(f"{path}: the JSON breaks off or is damaged ({error}); copy or download it again") from error
-        shown = content[:_SHOWN].decode("utf-8", "backslashreplace")
-        raise UnknownFormatError(f"{path}: not JSON: starts with {shown!r}") from error
+        raise UnknownFormatError(f"{path}: {_no_json(content)}") from error
+
+
+def _no_json(content: bytes) -> str:
+    """What a file's content looks like that is no JSON; bytes that are no text are not shown."""
+    if not content:
+        return "an empty file"
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = None
+    if text is None or not text[:_SHOWN].replace("\t", "").replace("\n", "").replace("\r", "").isprintable():
+        return f"not JSON but {len(content)} bytes of binary data"
+    return f"not JSON: starts with {text[:_SHOWN]!r}"
 
 
 def _keys(value: dict[str, Any]) -> str:

@@ -197,10 +197,30 @@ def parameters(name: str) -> frozenset[str]:
     return _find(name).parameters
 
 
+_LARGEST = 2**63 - 1
+_TYPES: Mapping[str, type] = MappingProxyType({"by_week": bool, "limit": int, "now_ns": int})
+"""Parameters that are no text."""
+_WORDS = {bool: "true or false", int: f"a whole number from 0 to {_LARGEST}", str: "text"}
+
+
+def _fits(name: str, value: object) -> bool:
+    """Whether a parameter's value is one that its SQL can be run with; None is, everywhere."""
+    if value is None:
+        return True
+    wanted = _TYPES.get(name, str)
+    if wanted is int:
+        return type(value) is int and 0 <= value <= _LARGEST
+    if wanted is str:
+        # Half of a surrogate pair, which JSON can carry, is in no text that is stored.
+        return isinstance(value, str) and not any("\ud800" <= sign <= "\udfff" for sign in value)
+    return isinstance(value, wanted)
+
+
 def bound(name: str, given: Mapping[str, Any] | None) -> tuple[str, dict[str, Any]]:
     """A named query's SQL and the parameters to run it with; optional ones that are not given are None.
 
-    Raises UnknownQueryError where there is no such query, one that it needs is not given, or one given is not its own.
+    Raises UnknownQueryError where there is no such query, one that it needs is not given, or one given is not its own or of
+    another type.
     """
     values = dict(given or {})
     query = _find(name)
@@ -210,4 +230,10 @@ def bound(name: str, given: Mapping[str, Any] | None) -> tuple[str, dict[str, An
             f"query '{name}' needs the parameters {sorted(needed)} and may be given {sorted(query.optional)}, "
             f"given were {sorted(values)}; pass just those"
         )
+    for parameter, value in values.items():
+        if not _fits(parameter, value):
+            wanted = _WORDS[_TYPES.get(parameter, str)]
+            raise UnknownQueryError(
+                f"query '{name}' takes {wanted} as '{parameter}', given was one of type {type(value).__name__} that is not"
+            )
     return query.text, {**dict.fromkeys(query.optional), **values}

@@ -43,6 +43,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+_MAGIC = b"DUCK"
+_MAGIC_AT = 8
 _PID = re.compile(r"\(PID (\d+)\)")
 
 # DuckDB shares one database among all connections of a process, so its writers must share one lock too.
@@ -60,19 +62,39 @@ def _held(path: Path, error: duckdb.Error) -> StoreHeldError:
     return StoreHeldError(f"{path} is held by {holder}; wait until it has closed the file, or stop it first")
 
 
+def check_file(path: Path, *, read_only: bool) -> None:
+    """Refuse what is no database; DuckDB would open a JSON or CSV file as a table in memory, and lose what is written.
+
+    Raises StoreMissingError and StoreVersionError as `Store.open` does, and OSError where the file may not be read.
+    """
+    if not path.exists():
+        if read_only:
+            raise StoreMissingError(f"{path} does not exist; record or import into it first, or name another file")
+        if not path.parent.is_dir():
+            raise StoreMissingError(
+                f"there is no folder {path.parent} to make {path.name} in; make it first, or name another file"
+            )
+        return
+    if not path.is_file():
+        seen = "a folder" if path.is_dir() else "a device or pipe"
+        raise StoreVersionError(f"{path} is no database but {seen}; name another file")
+    with path.open("rb") as file:
+        head = file.read(_MAGIC_AT + len(_MAGIC))
+    if head[_MAGIC_AT:] != _MAGIC:
+        why = "it does not begin as one" if head else "it is empty"
+        raise StoreVersionError(f"{path} is no database: {why}; name another file, toolwitness makes it where there is none")
+
+
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    if read_only and not path.exists():
-        raise StoreMissingError(f"{path} does not exist; record or import into it first, or name another file")
+    check_file(path, read_only=read_only)
     try:
         return duckdb.connect(str(path), read_only=read_only, config=_CONFIG)
     except duckdb.ConnectionException as error:
         raise _held(path, error) from error
-    except duckdb.IOException as error:
-        if "lock" in str(error):
+    except duckdb.Error as error:
+        if "set lock on file" in str(error):
             raise _held(path, error) from error
-        if path.is_file():
-            raise StoreVersionError(f"{path} cannot be opened as a database ({error}); name another file") from error
-        raise
+        raise StoreVersionError(f"{path} cannot be opened as a database ({error}); name another file") from error
 
 
 class Store:
@@ -108,8 +130,8 @@ class Store:
 
         `clock` gives nanoseconds since 1970 (UTC); an attempt that is open for longer than `open_timeout_s` seconds counts
         as given up. A read-only store works while no process has the file open for writing. Raises StoreHeldError, naming
-        process and URL, where another has; StoreVersionError where the file is not a store of this schema version; and
-        StoreMissingError where a file to be read only does not exist.
+        process and URL, where another has; StoreVersionError where the file is not a store of this schema version, or no
+        file; and StoreMissingError where a file to be read only, or the folder of one to be made, does not exist.
         """
         path = Path(path)
         connection = _connect(path, read_only=read_only)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from toolwitness.dashboard import furniture, reading
-from toolwitness.dashboard.listing import failed_table
-from toolwitness.dashboard.wording import cut
+from toolwitness.dashboard.listing import failed_table, order_of
+from toolwitness.dashboard.wording import cut, of
 from toolwitness.replay import load, metrics
 
 MOST_RUNS = 200
@@ -17,7 +17,7 @@ def draw() -> None:
     source = load.current()
     furniture.head(
         "Failed runs",
-        "Runs that failed or were abandoned, and runs of unknown outcome in which a call had a problem; newest first.",
+        "Runs that failed or were abandoned, and runs of unknown outcome in which a call had a problem.",
     )
     weeks = metrics.weekly_totals(source)["week"].to_list()
     if not weeks:
@@ -34,5 +34,11 @@ def draw() -> None:
     if not listed.total:
         furniture.note("No failed run is recorded", " here." if origin is None and week is None else " for this choice.")
         return
-    furniture.note(cut(listed.frame.height, listed.total, "runs"))
+    runs = metrics.overview(source, origin=origin, week=week)["runs"]
+    shown = cut(listed.frame.height, listed.total, "failed runs")
+    furniture.note(
+        f"{of(listed.total, runs)} runs",
+        f", {shown} shown" if listed.frame.height < listed.total else None,
+        f"; {order_of(listed.frame)}.",
+    )
     st.html(failed_table(listed.frame))

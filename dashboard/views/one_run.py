@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from toolwitness.dashboard import furniture, links, reading
-from toolwitness.dashboard.listing import runs_table
+from toolwitness.dashboard.listing import order_of, runs_table
 from toolwitness.dashboard.markup import tag
 from toolwitness.dashboard.stepview import facts, steps_view
 from toolwitness.dashboard.wording import cut, plain, unknown
@@ -38,6 +38,10 @@ def draw() -> None:
         _replay(source, run)
 
 
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _leave() -> None:
     """A new search leaves the run that is shown."""
     st.query_params.pop("run", None)
@@ -49,7 +53,7 @@ def _choose(source: load.Source, origin: str | None, search: str) -> None:
     if not listed.total:
         furniture.note("No run matches; the search looks in run ids, tasks and agents.")
         return
-    furniture.note(cut(listed.frame.height, listed.total, "runs"))
+    furniture.note(cut(listed.frame.height, listed.total, "runs"), f"; {order_of(listed.frame)}.")
     st.html(runs_table(listed.frame))
 
 
@@ -58,12 +62,13 @@ def _replay(source: load.Source, run: str) -> None:
     try:
         replay = replay_run(source, run)
     except RunNotFoundError as missing:
-        st.html(tag("div", tag("strong", "No such run. "), str(missing), class_="tw banner", role="alert"))
+        st.html(tag("div", _sentence(str(missing)), class_="tw banner", role="alert"))
         furniture.note(every)
         return
     furniture.demo_banner([replay.source])
     title = f"Task {replay.task}" if replay.task else f"Run {replay.run}"
-    st.html(tag("div", tag("h2", title), every, class_="tw heading"))
+    furniture.name_tab(f"{title} - Replay")
+    st.html(tag("div", tag("h2", title, title=replay.run), every, class_="tw heading"))
     st.html(tag("div", facts(replay), class_="tw"))
     if replay.unknown:
         furniture.note("Not known: ", unknown("; ".join(plain(item) for item in replay.unknown)))

@@ -9,16 +9,16 @@ import polars as pl
 import streamlit as st
 
 from toolwitness.dashboard import furniture, links, reading
-from toolwitness.dashboard.chart import weeks_chart
+from toolwitness.dashboard.chart import ABOUT, weeks_chart
 from toolwitness.dashboard.drawing import axis
 from toolwitness.dashboard.listing import calls_table, tools_table, trends_of
-from toolwitness.dashboard.markup import Child, tag
+from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.wording import absent, count, cut, of, plural, tool_name, unknown
 from toolwitness.replay import load, metrics
 from toolwitness.replay.honest import UNKNOWN, no_utilisation
 
-MOST_TOOLS = 200
-MOST_CALLS = 200
+MOST_ROWS = 50
+"""So many rows of a list are shown unless the reader asks for all."""
 _ORDERS = {
     "calls": "Most calls",
     "errors": "Most errors",
@@ -34,6 +34,8 @@ class _Choice(NamedTuple):
     origin: str | None
     week: str | None
     order: str
+    whole: frozenset[str]
+    """The lists, of `tools` and `calls`, that are shown whole."""
 
 
 def draw() -> None:
@@ -47,9 +49,10 @@ def draw() -> None:
     sources = reading.sources(source)
     choice = _choose(sources, every_week["week"].to_list())
     furniture.demo_banner([choice.origin] if choice.origin else sources)
-    furniture.cards(headline(metrics.overview(source, origin=choice.origin, week=choice.week)))
-    _weeks(metrics.weekly_totals(source, origin=choice.origin) if choice.origin else every_week)
-    _tools(source, choice)
+    tools = metrics.tool_health(source, origin=choice.origin, week=choice.week)
+    furniture.cards(headline(metrics.overview(source, origin=choice.origin, week=choice.week), tools=tools.height))
+    _weeks(metrics.weekly_totals(source, origin=choice.origin) if choice.origin else every_week, choice.week)
+    _tools(source, choice, tools)
     _calls(source, choice)
 
 
@@ -61,11 +64,11 @@ def _choose(sources: Sequence[str], weeks: Sequence[str]) -> _Choice:
         week = furniture.week_filter(weeks)
     with order_column:
         order = st.selectbox("Order", list(_ORDERS), key="order", bind="query-params", format_func=_ORDERS.__getitem__)
-    return _Choice(origin, week, order)
+    return _Choice(origin, week, order, frozenset(st.query_params.get("all", "").split()))
 
 
-def headline(totals: dict[str, Any]) -> list[tuple[str, Child, Child]]:
-    """The figures at the top of the page, each with what it is of."""
+def headline(totals: dict[str, Any], *, tools: int) -> list[tuple[str, Child, Child]]:
+    """The figures at the top of the page, each with what it is of; `tools` is how many were visible or called."""
     succeeded = f"{of(totals['runs_succeeded'], totals['runs_judged'])} judged runs succeeded"
     calls = f"of {plural(totals['calls'], 'call')}"
     return [
@@ -73,7 +76,7 @@ def headline(totals: dict[str, Any]) -> list[tuple[str, Child, Child]]:
         (
             "Calls",
             count(totals["calls"]),
-            f"{plural(totals['tools_called'], 'tool')}, {plural(totals['decisions'], 'decision')}",
+            f"{of(totals['tools_called'], tools)} tools called, {plural(totals['decisions'], 'decision')}",
         ),
         ("Calls in error", count(totals["errors"]), calls),
         ("Unknown commits", count(totals["unknown_commits"]), calls),
@@ -88,39 +91,55 @@ def _used(totals: dict[str, Any]) -> tuple[Child, Child]:
     beside = f"{unmeasured:,} not measurable" if unmeasured else None
     if used:
         return count(totals["utilisation_either"]), ", ".join(filter(None, [f"of {used:,} with new values", beside]))
-    why = no_utilisation(calls=totals["calls"], not_measurable=unmeasured)
+    why = no_utilisation(**{name: totals[name] for name in ("calls", "errors", "measured", "not_measurable")})
     return absent(why), beside
 
 
-def _weeks(totals: pl.DataFrame) -> None:
+def _weeks(totals: pl.DataFrame, week: str | None) -> None:
     dated = totals.filter(pl.col("week") != UNKNOWN)
     if dated.height > 1:
-        st.altair_chart(weeks_chart(dated, axis(dated["week"].to_list()), dark=st.context.theme.type == "dark"))
+        weeks, dark = axis(dated["week"].to_list()), st.context.theme.type == "dark"
+        st.altair_chart(weeks_chart(dated, weeks, dark=dark, chosen=week if week in weeks else None))
+        furniture.note(ABOUT)
 
 
-def _tools(source: load.Source, choice: _Choice) -> None:
-    frame = metrics.tool_health(source, origin=choice.origin, week=choice.week)
-    frame = frame.sort(choice.order, descending=True, maintain_order=True)
+def _tools(source: load.Source, choice: _Choice, tools: pl.DataFrame) -> None:
+    frame = tools.sort(choice.order, descending=True, maintain_order=True)
     by_week = metrics.tool_health(source, by_week=True, origin=choice.origin)
-    shown = frame.head(MOST_TOOLS)
+    shown = frame if "tools" in choice.whole else frame.head(MOST_ROWS)
 
     def address_of(server: str, tool: str) -> str:
-        return _address(choice, server=server, tool=tool)
+        return _address(choice._replace(whole=choice.whole - {"calls"}), server=server, tool=tool)
 
-    chosen = (st.query_params.get("server", ""), st.query_params.get("tool", ""))
+    given = _chosen_tool()
+    chosen = (given.get("server", ""), given.get("tool", ""))
     weeks = axis(by_week["week"].to_list())
-    st.html(tools_table(shown, weeks, trends_of(by_week), address_of=address_of, chosen=chosen))
+    st.html(tools_table(shown, weeks, trends_of(by_week), address_of=address_of, chosen=chosen, week=choice.week))
     undated = by_week.filter((pl.col("week") == UNKNOWN) & (pl.col("calls") > 0)).height
     furniture.note(
         cut(shown.height, frame.height, "tools"),
-        "; choose one to see its calls. Utilisation is evidence that a new value of a result reappeared, not of cause.",
+        _show_all(choice, "tools", **_chosen_tool()) if shown.height < frame.height else None,
+        "; choose one to see its calls. Selection counts decisions; there may be more calls, as one step can call a tool "
+        "twice. Utilisation is evidence that a new value of a result reappeared, not of cause.",
         " Calls without known times stand under week unknown and in no trend." if undated else None,
     )
 
 
+def _chosen_tool() -> dict[str, str]:
+    """The tool whose calls are shown, as the address has it; empty where there is none."""
+    return {name: st.query_params[name] for name in ("server", "tool") if name in st.query_params}
+
+
 def _address(choice: _Choice, **chosen: str) -> str:
     """The address of this page as it is, but for the tool whose calls are shown."""
-    return links.address(links.TOOL_HEALTH, source=choice.origin, week=choice.week, order=choice.order, **chosen)
+    kept = {"source": choice.origin, "week": choice.week, "order": choice.order}
+    return links.address(links.TOOL_HEALTH, **kept, all=" ".join(sorted(choice.whole)) or None, **chosen)
+
+
+def _show_all(choice: _Choice, things: str, **chosen: str) -> Markup:
+    """A link that shows one of the lists whole."""
+    whole = choice._replace(whole=choice.whole | {things})
+    return join([" (", links.link(f"show all {things}", _address(whole, **chosen)), ")"])
 
 
 def _calls(source: load.Source, choice: _Choice) -> None:
@@ -129,12 +148,16 @@ def _calls(source: load.Source, choice: _Choice) -> None:
         return
     server = st.query_params.get("server", "")
     name = tool_name(server, tool)
-    close = links.link("close", _address(choice))
+    close = links.link("close", _address(choice._replace(whole=choice.whole - {"calls"})))
     st.html(tag("div", tag("h3", "Calls of ", name), close, class_="tw heading", data_show=name))
-    listed = reading.calls_of(source, server, tool, origin=choice.origin, week=choice.week, most=MOST_CALLS)
+    listed = reading.calls_of(
+        source, server, tool, origin=choice.origin, week=choice.week, most=None if "calls" in choice.whole else MOST_ROWS
+    )
     if not listed.total:
         every = choice.origin is None and choice.week is None
         furniture.note("No call of ", name, " was recorded." if every else " was recorded for this choice.")
         return
     st.html(calls_table(listed.frame, f"Calls of {name}"))
-    furniture.note(cut(listed.frame.height, listed.total, "calls"))
+    more = listed.frame.height < listed.total
+    shown = cut(listed.frame.height, listed.total, "calls")
+    furniture.note(shown, _show_all(choice, "calls", server=server, tool=tool) if more else None)

@@ -32,11 +32,18 @@ def test_a_share_of_nothing_has_no_bar():
 
 def test_a_trend_says_its_figures_in_words():
     """A reader who sees no columns hears the weeks."""
-    shown = trend(["2026-W45", "2026-W46"], {"2026-W45": Week(5, 1), "unknown": Week(9, 0)})
-    assert 'aria-label="calls per week: 2026-W45: 5 called, 1 in error"' in shown
+    shown = trend(["2026-W45", "2026-W46"], {"2026-W45": Week(5, 2, 1), "unknown": Week(9, 9, 0)})
+    assert 'aria-label="calls per week: 2026-W45: 5 called, 1 in error, 2 not known to be good"' in shown
 
 
 def test_a_tool_with_undated_calls_alone_has_no_trend():
     """Calls without times are neither shown in some week nor as none."""
-    assert "time unknown" in trend(["2026-W45"], {"unknown": Week(9, 0)})
+    assert "time unknown" in trend(["2026-W45"], {"unknown": Week(9, 9, 0)})
     assert "no calls" in trend(["2026-W45"], {})
+
+
+def test_the_chosen_week_is_marked():
+    """A reader who chose a week sees which column it is."""
+    shown = trend(["2026-W45", "2026-W46"], {"2026-W45": Week(5, 5, 0)}, "2026-W46")
+    assert 'title="2026-W46: 0 called" class="marked"' in shown
+    assert shown.count("marked") == 1

@@ -1,4 +1,4 @@
-from toolwitness.dashboard.payload import chip_text, pretty
+from toolwitness.dashboard.payload import brief, chip_text, pretty
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.placeholder import placeholder
 
@@ -37,3 +37,17 @@ def test_long_text_and_long_lists_are_cut_and_say_so():
 def test_a_value_is_indented_json():
     """What is shown can be read as the JSON that it is."""
     assert pretty([1, {"a": None}]) == '<pre class="json">[\n  1,\n  {\n    <b>&quot;a&quot;: </b>null\n  }\n]</pre>'
+
+
+def test_a_brief_value_is_one_short_line_of_chips():
+    """A cell of a table shows the first leaves, with what was redacted as chips."""
+    shown = brief({"to": SECRETIVE, "text": "x" * 100, "list": list(range(9))})
+    assert "to: <span" in shown
+    assert "[redacted: personal string" in shown
+    assert "x" * 41 not in shown
+    assert shown.endswith("list: [0, 1, 2, 3, …]}</span>")
+
+
+def test_a_value_that_is_too_short_to_trace_says_so():
+    """Trivial is the records' word, not a reader's."""
+    assert "too short to trace" in pretty({"n": 1}, {"/n": "trivial"})

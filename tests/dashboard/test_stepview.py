@@ -1,3 +1,4 @@
+import dataclasses
 import re
 
 import pytest
@@ -73,14 +74,34 @@ def test_later_use_names_where_values_reappear(source):
 
 
 def test_a_call_without_an_answer_has_nothing_to_use(trouble):
-    """A timeout, a denial and an exception left no result; a call that waits for approval is not finished."""
+    """A timeout, a denial, an exception and a call that waits for approval left no result."""
     shown = words(trouble)
-    assert (shown.count("Used later no result"), shown.count("Used later not finished")) == (3, 1)
+    assert shown.count("Used later no result") == 4
     assert "not measurable" not in trouble
 
 
 def test_the_head_says_what_is_not_known(source):
-    """A run without reward or times says unknown, not 0."""
+    """A run without times says unknown, and one without a reward shows none."""
     shown = words(facts(replay_run(source, "imported-1")))
-    assert "Reward unknown" in shown
+    assert "Reward" not in shown
     assert "Started time unknown" in shown
+
+
+def test_a_call_that_ran_although_denied_is_loud(source):
+    """Its step is open, and the call opens with the warning."""
+    run = replay_run(source, "imported-1")
+    step = run.steps[1]
+    loud = dataclasses.replace(step.calls[0], ran_although_denied_by="policy")
+    told = dataclasses.replace(run, steps=(run.steps[0], dataclasses.replace(step, calls=(loud,))))
+    shown = steps_view(told)
+    assert [part.startswith(" open") for part in shown.split('<details class="step"')[1:]] == [False, True]
+    assert "Warning: ran although denied by policy" in words(shown)
+
+
+def test_changed_arguments_are_shown_as_proposed_and_as_executed(source):
+    """A reader sees both, and that they differ."""
+    run = replay_run(source, "imported-1")
+    changed = dataclasses.replace(run.steps[0].calls[0], executed_arguments={"query": "other"})
+    shown = words(steps_view(dataclasses.replace(run, steps=(dataclasses.replace(run.steps[0], calls=(changed,)),))))
+    assert "Arguments as proposed" in shown
+    assert "Arguments as executed differs from the proposal" in shown

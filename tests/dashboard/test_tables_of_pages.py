@@ -22,8 +22,8 @@ def _tools(source):
 def test_a_tool_that_was_never_called_has_no_error_share(source):
     """No calls is said as such, never as 0 of 0."""
     (row,) = [row for row in _tools(source).split("<tr") if "delete_everything" in row]
-    assert "no calls" in row
-    assert "0 of 0" not in row
+    assert row.count("no calls") == 1
+    assert all(cell.endswith("></td>") for cell in row.split("<td")[4:9])
 
 
 def test_a_tool_of_which_no_visibility_is_known_has_no_selection_rate(source):
@@ -35,9 +35,9 @@ def test_a_tool_of_which_no_visibility_is_known_has_no_selection_rate(source):
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({"calls": 0, "not_measurable": 0}, "no calls"),
-        ({"calls": 2, "not_measurable": 1}, "not measurable"),
-        ({"calls": 2, "not_measurable": 0}, "no new values"),
+        ({"calls": 2, "measured": 1, "not_measurable": 1}, "not measurable"),
+        ({"calls": 2, "measured": 2, "not_measurable": 0}, "no new values"),
+        ({"calls": 2, "measured": 0, "not_measurable": 0}, "no result"),
     ],
 )
 def test_utilisation_without_a_denominator_says_why(source, told, said):
@@ -45,7 +45,7 @@ def test_utilisation_without_a_denominator_says_why(source, told, said):
     none = {"utilisation_denominator": 0, "utilisation_either": 0, "errors": 0, **told}
     frame = metrics.tool_health(source).head(1).with_columns(**{key: pl.lit(value) for key, value in none.items()})
     cell = listing.tools_table(frame, [], {}, address_of=lambda *_: "/").rsplit("<td", 1)[1]
-    _, value, beside = headline({**metrics.overview(source), **none})[-1]
+    _, value, beside = headline({**metrics.overview(source), **none}, tools=1)[-1]
     assert said in cell
     assert said in value
     assert beside == ("1 not measurable" if told["not_measurable"] else None)
@@ -55,7 +55,7 @@ def test_utilisation_without_a_denominator_says_why(source, told, said):
     ("changed", "said"),
     [
         ({"observation": "timeout"}, "no result"),
-        ({"observation": "timeout", "outcome": "pending"}, "not finished"),
+        ({"observation": "timeout", "outcome": "pending"}, "no result"),
         ({"observation": "cut_on_wire"}, "not measurable"),
         ({"observation": "ok", "measurable": True, "novel_values": 0}, "no new values"),
         ({"observation": "ok", "measurable": True, "novel_values": 1}, "not seen again"),
@@ -99,3 +99,36 @@ def test_runs_without_times_say_so(source):
     """An import without times has no date."""
     undated = reading.runs(source, origin="tau-bench", most=10).frame
     assert "time unknown" in listing.runs_table(undated)
+
+
+def test_arguments_in_a_list_are_chips(source):
+    """What was redacted reads in a list as in a replay."""
+    shown = listing.calls_table(reading.calls_of(source, "mail", "send_mail", most=1).frame, "calls")
+    assert "[redacted: personal string, 9-16 chars, email]" in shown
+    assert "$tw" not in shown
+
+
+@pytest.mark.parametrize(
+    ("started", "said"),
+    [
+        (["2026-11-02T00:00:00Z", "2026-11-01T00:00:00Z"], "newest first"),
+        (["2026-11-02T00:00:00Z", None], "newest first, then those without known times by source, task and trial"),
+        ([None, None], "by source, task and trial, as their times are not known"),
+    ],
+)
+def test_the_order_is_told_as_it_is(started, said):
+    """Where no time is known there is no newest."""
+    assert listing.order_of(pl.DataFrame({"started": started}, schema={"started": pl.String})) == said
+
+
+def test_a_run_of_which_only_not_known_is_known_says_both(source):
+    """No known problem and calls of which it is not known are two figures."""
+    failed = reading.failed(source, most=1).frame.with_columns(problems=pl.lit(0), unclear=pl.lit(1))
+    assert "1 not known" in listing.failed_table(failed)
+
+
+def test_a_run_without_a_task_is_called_by_its_whole_id(source):
+    """An id that is cut could be another run's."""
+    runs = reading.runs(source, search="live-w4-trouble", most=1).frame
+    runs = runs.with_columns(task=pl.lit(None), run=pl.lit("0123456789abcdef" * 2))
+    assert listing.runs_table(runs).count(f">{'0123456789abcdef' * 2}<") == 2

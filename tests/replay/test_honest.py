@@ -5,24 +5,32 @@ from toolwitness.replay.honest import no_use, no_utilisation
 
 
 @pytest.mark.parametrize(
-    ("calls", "not_measurable", "said"),
-    [(0, 0, "no calls"), (3, 1, "not measurable"), (3, 3, "not measurable"), (3, 0, "no new values")],
+    ("counts", "said"),
+    [
+        ((0, 0, 0, 0), "no calls"),
+        ((3, 0, 2, 1), "not measurable"),
+        ((3, 1, 2, 0), "no new values"),
+        ((3, 1, 0, 0), "no result"),
+        ((3, 3, 0, 0), "error"),
+    ],
 )
-def test_a_utilisation_without_denominator_says_why(calls, not_measurable, said):
-    """Nothing called, nothing that could be measured and nothing new are three different things."""
-    assert no_utilisation(calls=calls, not_measurable=not_measurable) == said
+def test_a_utilisation_without_denominator_says_why(counts, said):
+    """No new values is said only where a complete answer was searched."""
+    names = ("calls", "errors", "measured", "not_measurable")
+    assert no_utilisation(**dict(zip(names, counts, strict=True))) == said
 
 
 @pytest.mark.parametrize(
     ("observation", "outcome", "said"),
     [
-        ("none", "pending", "not finished"),
-        ("timeout", "pending", "not finished"),
+        ("none", "pending", "no result"),
+        ("timeout", "pending", "no result"),
         ("timeout", "unknown_commit", "no result"),
         ("raised", "failed", "no result"),
         ("none", "rejected", "no result"),
         ("none", "indeterminate", "unknown"),
-        ("error", "failed", "the result is an error"),
+        ("none", "cancelled", "no result"),
+        ("error", "failed", "error"),
         ("cut_by_recording", "indeterminate", "not measurable"),
         ("cut_on_wire", "unknown_commit", "not measurable"),
         ("ok", "succeeded", "not seen again"),
@@ -46,4 +54,4 @@ def test_a_complete_answer_is_told_by_its_new_values(measurable, novel_values, s
 def test_every_observation_has_its_word(observation):
     """No observation falls through to a claim about the tool where nothing was measured."""
     said = no_use(observation.value, "failed", measurable=False, novel_values=None)
-    assert said in {"no result", "not measurable", "the result is an error"}
+    assert said in {"no result", "not measurable", "error"}

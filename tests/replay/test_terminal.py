@@ -45,7 +45,7 @@ def test_tool_health_fits_100_columns(source):
 
     assert max(map(len, text.splitlines())) <= 100
     (line,) = [line for line in text.splitlines() if line.startswith("bank/pay")]
-    assert line.split() == ["bank/pay", "2", "1", "50.0%", "2", "1", "·", "1", "·", "1", "·", "-", "0/1"]
+    assert line.split() == ["bank/pay", "2", "1", "50.0%", "2", "1", "·", "1", "·", "1", "·", "n/r", "0/1"]
 
 
 def test_weeks_are_parts_of_the_table(source):
@@ -83,15 +83,19 @@ def test_a_shown_id_is_unique_among_runs_that_are_not_shown(source_of):
 
 
 def test_a_tool_without_figures_says_why(source_of):
-    """Not measurable, no new values and visibility unknown are three different marks."""
+    """Not measurable, no new values, no result, error and visibility unknown are different marks."""
     history = History()
     history.call("r", "cut", ObservationStatus.CUT_ON_WIRE)
     history.call("r", "plain", novel_values=0)
+    history.call("r", "prose")
+    history.call("r", "late", ObservationStatus.TIMEOUT)
+    history.call("r", "bad", ObservationStatus.ERROR)
 
     lines = printed(tools_table(metrics.tool_rows(source_of(history)))).splitlines()
 
-    shown = {line.split()[0]: line.split() for line in lines if line.startswith(("cut ", "plain "))}
-    assert {tool: (cells[3], cells[-2]) for tool, cells in shown.items()} == {"cut": ("?", "n/m"), "plain": ("?", "-")}
+    wanted = {"cut": "n/m", "plain": "n/n", "prose": "n/m", "late": "n/r", "bad": "err"}
+    shown = {cells[0]: (cells[3], cells[-2]) for cells in map(str.split, lines) if cells and cells[0] in wanted}
+    assert shown == {tool: ("?", mark) for tool, mark in wanted.items()}
 
 
 def test_short_ids_stay_unique():
@@ -109,7 +113,7 @@ def test_a_replay_tells_the_story_of_each_call(source):
 
     for said in (
         "decision 1: called (m-1",
-        "visible tools (2), toolset set: bank/pay @unknown, flights/search @unknown",
+        "visible tools (2), version set: bank/pay @unknown, flights/search @unknown",
         "visible tools (2): as before",
         "call 1: flights/search -> succeeded",
         "used later in call 3",
@@ -136,3 +140,50 @@ def test_markup_in_recorded_text_stays_text(source_of):
     history.call("r", "a", arguments='"[bold]x[/bold]"')
 
     assert "[bold]x[/bold]" in printed(replay_view(replay_run(source_of(history), "r")))
+
+
+def test_a_call_that_ran_although_denied_is_a_warning(source_of):
+    """A denial that kept nothing from running stands at the head of the call, with the gate that denied it."""
+    history = History()
+    call = history.call("r", "pay")
+    history.gate("r", call, "policy", "deny")
+    history.attempt("r", call)
+
+    assert "warning: ran although denied by policy" in printed(replay_view(replay_run(source_of(history), "r")))
+
+
+def test_arguments_that_were_changed_are_shown_twice(source_of):
+    """What the model proposed and what the tool ran with stand beside each other."""
+    history = History()
+    history.call("r", "pay", arguments='{"n": 1}', executed_arguments='{"n": 2}')
+
+    text = printed(replay_view(replay_run(source_of(history), "r")))
+
+    assert 'arguments as proposed {"n": 1}' in text
+    assert 'arguments as executed {"n": 2} (differs from the proposal)' in text
+
+
+def test_a_decision_without_its_call_says_so(source_of):
+    """A model that called a tool of which nothing arrived did not call none."""
+    history = History()
+    history.decision("r", finish="called")
+
+    assert "called, but no call was recorded" in printed(replay_view(replay_run(source_of(history), "r")))
+
+
+def test_a_call_that_never_ended_has_no_known_answer(source_of):
+    """Where only the announcement of an attempt arrived, what came back is not known."""
+    history = History()
+    call = history.call("r", "pay", ObservationStatus.NONE)
+    history.attempt_start("r", call, "pay", parent="00000000000000aa")
+
+    assert "observation not known" in printed(replay_view(replay_run(source_of(history), "r")))
+
+
+def test_runs_tell_what_is_not_known_of_their_calls(source_of):
+    """A run with an indeterminate call alone has no known problem, which is not the same as none."""
+    history = History()
+    history.call("r", "a", ObservationStatus.CUT_BY_RECORDING)
+    source = source_of(history)
+
+    assert "0; 1 not known" in printed(runs_table(metrics.runs(source).to_dicts(), run_ids(source)))

@@ -188,32 +188,34 @@ def test_forked_children_deliver(tmp_path, collector):
 
 
 def test_a_killed_process_leaves_its_open_write_to_the_next(tmp_path, collector):
-    """An attempt that was running at kill -9 is shipped by a later process, as begun and not ended."""
+    """An attempt that was running at kill -9 is shipped by a later process to the same collector, as ended by the death."""
     server = collector()
     killed, _ = run_agent(
         """
         import os, signal
-        toolwitness.instrument(endpoint="http://127.0.0.1:9")
+        toolwitness.instrument()
         @toolwitness.tool(side_effect="write")
         def pay(amount): os.kill(os.getpid(), signal.SIGKILL)
         pay(5)
         """,
         tmp_path=tmp_path,
+        TOOLWITNESS_ENDPOINT=server.url,
     )
+    elsewhere, _ = run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
     done, _ = run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
 
-    assert (killed.returncode, done.returncode) == (-9, 0)
-    assert server.names() == ["attempt_start 1"]
-    (attributes,) = [{a.key: a.value.string_value for a in span.attributes} for span in server.spans]
-    assert attributes["gen_ai.tool.name"] == "pay"
-    assert list((tmp_path / "state" / "journal").glob("*.jsonl")) == []
+    assert (killed.returncode, elsewhere.returncode, done.returncode) == (-9, 0, 0)
+    assert server.names() == ["attempt_start 1", "attempt 1"]
+    started, ended = [{a.key: a.value.string_value for a in span.attributes} for span in server.spans]
+    assert (started["gen_ai.tool.name"], ended["error.type"]) == ("pay", "ProcessDied")
+    assert list((tmp_path / "state" / "journal").rglob("*.jsonl")) == []
 
 
 def test_a_clean_end_leaves_no_journal(tmp_path, collector):
     """After everything was delivered nothing is left to adopt."""
     run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
 
-    assert list((tmp_path / "state" / "journal").glob("*")) == []
+    assert list((tmp_path / "state" / "journal").rglob("*.jsonl")) == []
 
 
 def test_the_application_s_own_traces_stay_as_they_were(tmp_path, collector):

@@ -19,7 +19,7 @@ from toolwitness.model.enums import (
     SideEffect,
     Verdict,
 )
-from toolwitness.sdk.guard import guard
+from toolwitness.sdk.guard import swallowing
 from toolwitness.sdk.scope import NO_SCOPE
 
 PAY = ToolDefinition(
@@ -324,7 +324,7 @@ def test_a_nested_run_is_part_of_the_outer(recorded):
 
 def test_wrong_words_never_reach_the_agent(recorded):
     """A verdict or exposure that does not exist is our problem, outside of tests."""
-    with guard.swallowing(), recorded.recorder.run("t") as run:
+    with swallowing(), recorded.recorder.run("t") as run:
         assert run.decision(exposure="sideways") is NO_SCOPE
         with run.call("pay") as call:
             call.gate("policy", "perhaps")

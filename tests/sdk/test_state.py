@@ -5,21 +5,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from toolwitness.sdk.state import Journal, OpenAttempt, digest_key
 
 
 def opened(name):
     """An attempt with this span id."""
     return OpenAttempt("call", "run", "t" * 32, name, "s" * 16, 1, "bank", "pay", 1)
-
-
-@pytest.fixture(name="dead_pid")
-def _dead_pid():
-    with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        process.wait()
-    return process.pid
 
 
 def test_the_key_is_made_once_and_is_the_owner_s_alone(tmp_path):
@@ -42,26 +33,39 @@ def test_without_a_folder_the_key_lives_in_memory(tmp_path):
     assert len(digest_key(tmp_path / "file" / "state")) == 32
 
 
-def test_the_journal_of_a_dead_process_names_what_is_open(tmp_path, dead_pid):
-    """Ended attempts are gone, a line cut by the crash is left out."""
-    journal = Journal(tmp_path)
-    journal.started(opened("a"))
-    journal.started(opened("b"))
-    journal.ended("a")
-    (own,) = (tmp_path / "journal").glob("*.jsonl")
-    own.rename(own.with_name(f"{dead_pid}.jsonl"))
-    with own.with_name(f"{dead_pid}.jsonl").open("a") as file:
-        file.write('{"call_id": "cut')
+DIES = """
+import os, sys
+from pathlib import Path
+from toolwitness.sdk.state import Journal, OpenAttempt
+journal = Journal(Path(sys.argv[1]), "there")
+for name in "ab":
+    journal.started(OpenAttempt("call", "run", "t" * 32, name, "s" * 16, 1, "bank", "pay", 1))
+journal.ended("a")
+os.write(journal._descriptor(), b'["cut')
+os.kill(os.getpid(), 9)
+"""
 
-    assert [attempts for _, attempts in journal.orphans()] == [[opened("b")]]
+
+def test_the_journal_of_a_dead_process_names_what_is_open(tmp_path):
+    """Ended attempts are gone, and a line cut by the crash is left out."""
+    subprocess.run([sys.executable, "-c", DIES, tmp_path], check=False)
+
+    assert [orphan.attempts for orphan in Journal(tmp_path, "there").orphans()] == [[opened("b")]]
+
+
+def test_another_destination_is_left_alone(tmp_path):
+    """What was meant for one collector or file is never shipped to another."""
+    subprocess.run([sys.executable, "-c", DIES, tmp_path], check=False)
+
+    assert list(Journal(tmp_path, "elsewhere").orphans()) == []
 
 
 def test_a_living_process_is_left_alone(tmp_path):
-    """The journal of a process that runs is its own."""
+    """The journal of a process that runs is its own, whatever process ids are in use."""
     journal = Journal(tmp_path)
     journal.started(opened("a"))
 
-    assert list(journal.orphans()) == []
+    assert list(Journal(tmp_path).orphans()) == []
 
 
 def test_a_failing_journal_is_counted_and_blocks_nothing(tmp_path):
@@ -79,6 +83,6 @@ def test_a_long_life_does_not_grow_the_file(tmp_path):
     for number in range(8000):
         journal.started(opened(str(number)))
         journal.ended(str(number))
-    (own,) = (tmp_path / "journal").glob("*.jsonl")
+    (own,) = (tmp_path / "journal").rglob("*.jsonl")
 
     assert own.stat().st_size < 1.1 * 1024 * 1024

@@ -7,7 +7,7 @@ import pytest
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from toolwitness.sdk import Recorder, Settings, setup
-from toolwitness.sdk.guard import guard
+from toolwitness.sdk.guard import swallowing
 
 
 class Switch(SpanExporter):
@@ -85,7 +85,7 @@ def test_a_raising_exporter_is_swallowed(start, switch, monkeypatch, caplog):
     def raises(_spans):
         raise RuntimeError("broken")
 
-    with guard.swallowing(), monkeypatch.context() as patched:
+    with swallowing(), monkeypatch.context() as patched:
         patched.setattr(switch, "export", raises)
         recorder = start()
         recorder.call("one").close()

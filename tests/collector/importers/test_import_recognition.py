@@ -31,7 +31,8 @@ def test_gzip_is_recognised_by_content(tmp_path):
     ("content", "seen"),
     [
         ("name,reward\n1,2\n", "not JSON: starts with 'name,reward"),
-        ("", "not JSON: starts with ''"),
+        ("", "an empty file"),
+        ("\x00\x01\x02\x1b[31m", "not JSON but 8 bytes of binary data"),
         ('{"a": 1}\n{"a": 2}\n', "several JSON values one after another, as in JSON lines"),
         ('{"runs": [], "version": 3}', "a JSON object with the keys 'runs', 'version'"),
         ('[{"prompt": 1, "answer": 2}]', "a JSON array of 1, the first item an object with the keys 'prompt', 'answer'"),

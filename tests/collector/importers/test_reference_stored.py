@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from toolwitness.collector.embedded import StoreExporter
-from toolwitness.collector.importers import import_files
+from toolwitness.collector.importers import open_files, record_files
 from toolwitness.collector.store.store import Store
 from toolwitness.sdk import Recorder
 
@@ -67,13 +67,14 @@ def fixture_stored(shared, tmp_path_factory):
     tau, live = shared / "data" / "tau-bench", shared / "data" / "livemcpbench"
     with_both = Store.open(tmp_path_factory.mktemp("stored") / "both.duckdb")
     exporter = StoreExporter(with_both)
-    import_files(
-        [
-            tau / "gpt-4o-airline.dev_trials01.json.gz",
-            tau / "tau1_airline_tools.json",
-            live / "dev_even.json.gz",
-            live / "tools.json.gz",
-        ],
+    files = [
+        tau / "gpt-4o-airline.dev_trials01.json.gz",
+        tau / "tau1_airline_tools.json",
+        live / "dev_even.json.gz",
+        live / "tools.json.gz",
+    ]
+    record_files(
+        open_files(files),
         make_recorder=lambda **given: Recorder(exporter=exporter, key=b"k" * 32, inline=True, time_known=False, **given),
     )
     yield with_both

@@ -130,10 +130,43 @@ def test_a_database_of_something_else_is_refused(path):
         Store.open(path)
 
 
-def test_a_file_that_is_no_database_is_refused(path):
-    """The error names the file."""
-    path.write_text("not a database")
-    with pytest.raises(StoreVersionError, match=r"agents\.duckdb cannot be opened as a database"):
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("text.duckdb", "not a database", "it does not begin as one"),
+        ("runs.json", '[{"a": 1}]', "it does not begin as one"),
+        ("empty.json", "", "it is empty"),
+        ("empty.duckdb", "", "it is empty"),
+    ],
+)
+def test_a_file_that_is_no_database_is_refused(tmp_path, name, content, why, read_only):
+    """The error names the file, which is left as it was; DuckDB would take JSON for a table in memory."""
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(StoreVersionError, match=rf"{name} is no database: {why}; name another file"):
+        Store.open(path, read_only=read_only)
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize(("name", "seen"), [("/dev/null", "a device or pipe"), (".", "a folder")])
+def test_what_is_no_file_is_refused(name, seen, read_only):
+    """Devices and folders are told as such."""
+    with pytest.raises(StoreVersionError, match=f"is no database but {seen}"):
+        Store.open(name, read_only=read_only)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    """A file is made where there is none, a folder is not."""
+    with pytest.raises(StoreMissingError, match=r"no folder .*nowhere to make a\.duckdb in"):
+        Store.open(tmp_path / "nowhere" / "a.duckdb")
+
+
+def test_a_file_that_begins_as_a_database_and_is_none_is_refused(path):
+    """What DuckDB says stands in the error."""
+    path.write_bytes(bytes(8) + b"DUCK" + bytes(8192))
+    with pytest.raises(StoreVersionError, match=r"agents\.duckdb cannot be opened as a database \("):
         Store.open(path)
 
 

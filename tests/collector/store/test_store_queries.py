@@ -120,6 +120,29 @@ def test_parameters_must_be_those_of_the_query(store, given):
         store.query("tool_calls", given)
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("runs", {"limit": -1}),
+        ("runs", {"limit": "5"}),
+        ("runs", {"limit": True}),
+        ("runs", {"limit": 2**63}),
+        ("runs", {"source": 7}),
+        ("runs", {"search": "\ud800"}),
+        ("tools", {"by_week": "yes"}),
+        ("unknown_commits", {"now_ns": 1.5}),
+        ("replay_run", {"run": False}),
+    ],
+)
+def test_parameters_must_be_of_their_type(name, given):
+    """The error names the parameter and what it takes."""
+    (parameter,) = given
+    with pytest.raises(
+        UnknownQueryError, match=rf"query '{name}' takes (text|true or false|a whole number .*) as '{parameter}'"
+    ):
+        queries.bound(name, given | dict.fromkeys(queries.parameters(name) - {parameter}))
+
+
 def test_every_named_query_binds_in_an_empty_store(store):
     """Each column and table that a file names is there."""
     for name in queries.names():

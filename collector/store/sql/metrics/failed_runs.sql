@@ -1,37 +1,48 @@
 -- question: which runs did not reach their goal, and what went wrong first in each?
 -- numerator: runs with outcome failure or abandoned, and runs of unknown outcome in which a call had a problem
 -- denominator: `runs` of the query `totals`; `runs_judged` for those with outcome failure
--- grain: run with its first problem in call order; where no call has a problem the first indeterminate one, else
---   'task_failed_after_ok_calls' or 'task_failed_without_calls'
+-- grain: run with its first problem in call order: the call's outcome, or 'ran_although_denied' where it was attempted
+--   although an enforced gate denied it; where no call has a problem the first indeterminate one (they are counted in
+--   `unclear`), else 'task_failed_after_ok_calls' or 'task_failed_without_calls'; newest first, then those without known
+--   times by source, task and trial
 -- excludes: runs that succeeded or were handed off, whatever their calls did; skipped calls are no problem; `total` counts
 --   the runs before $limit cuts the list
 -- optional: source, week, limit
-with ranked as (
+with named as (
     select
-        call_id, run_id, decision_id, call_ordinal, server, tool, observation, error_class, outcome,
-        outcome <> 'indeterminate' as problem,
+        call_id, run_id, decision_id, call_ordinal, server, tool, observation, error_class, t0_ns,
+        case when gate_state = 'rejected' and attempts > 0 then 'ran_although_denied' else outcome end as what
+    from calls
+),
+ranked as (
+    select
+        *,
+        what <> 'indeterminate' as problem,
         row_number() over (
             partition by run_id
-            order by case when outcome = 'indeterminate' then 1 else 0 end, call_ordinal, t0_ns, call_id
+            order by case when what = 'indeterminate' then 1 else 0 end, call_ordinal, t0_ns, call_id
         ) as place
-    from calls
-    where outcome in (
-        'partial', 'business_rejected', 'rejected', 'pending', 'failed', 'unknown_commit', 'cancelled', 'indeterminate'
+    from named
+    where what in (
+        'partial', 'business_rejected', 'rejected', 'pending', 'failed', 'unknown_commit', 'cancelled', 'indeterminate',
+        'ran_although_denied'
     )
 ),
 counted as (
     select run_id, count(*) as calls from calls group by 1
 ),
 troubled as (
-    select run_id, count(*) filter (where problem) as problems from ranked group by 1
+    select run_id, count(*) filter (where problem) as problems, count(*) filter (where not problem) as unclear
+    from ranked group by 1
 )
 select
     r.run_id as run, r.source, r.task, r.trial, r.agent,
     r.run_outcome as outcome, r.outcome_source,
     coalesce(n.calls, 0) as calls,
     coalesce(t.problems, 0) as problems,
+    coalesce(t.unclear, 0) as unclear,
     case
-        when p.call_id is not null then p.outcome
+        when p.call_id is not null then p.what
         when n.calls > 0 then 'task_failed_after_ok_calls'
         else 'task_failed_without_calls'
     end as first_problem,

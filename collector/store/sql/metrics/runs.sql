@@ -1,8 +1,8 @@
 -- question: which runs are there, and how did each go?
 -- numerator: `problems` = calls with outcome partial, business_rejected, rejected, pending, failed, unknown_commit or
---   cancelled; `unclear` = calls with outcome indeterminate
+--   cancelled, and calls that ran although an enforced gate denied them; `unclear` = the others with outcome indeterminate
 -- denominator: `calls` and `decisions` of the run
--- grain: run; newest first, then those without known times by task and trial
+-- grain: run; newest first, then those without known times by source, task and trial
 -- excludes: nothing; `total` counts the runs before $limit cuts the list; $search is found in the run's id, task or agent
 -- optional: source, search, limit
 with decided as (
@@ -14,8 +14,9 @@ called as (
         count(*) as calls,
         count(*) filter (
             where outcome in ('partial', 'business_rejected', 'rejected', 'pending', 'failed', 'unknown_commit', 'cancelled')
+                or (gate_state = 'rejected' and attempts > 0)
         ) as problems,
-        count(*) filter (where outcome = 'indeterminate') as unclear
+        count(*) filter (where outcome = 'indeterminate' and not (gate_state = 'rejected' and attempts > 0)) as unclear
     from calls group by 1
 )
 select

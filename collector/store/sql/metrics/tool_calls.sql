@@ -18,7 +18,8 @@ with wanted as (
 )
 select
     f.run_id as run, f.source, r.task, r.trial, r.run_outcome, f.decision_id as decision, f.call_id as call, f.call_ordinal,
-    f.via, f.outcome, f.observation, f.error_class, f.rejected_by, f.attempts, a.arguments,
+    f.via, f.outcome, g.gate_state = 'rejected' and f.attempts > 0 as ran_although_denied,
+    f.observation, f.error_class, f.rejected_by, f.attempts, a.arguments,
     f.identical_repeat, f.novel_values, f.in_arguments, f.in_answer, f.measurable,
     case
         when f.time_known and f.has_call_span
@@ -28,6 +29,7 @@ select
     case when f.time_known then f.started_ns end as started_ns,
     f.total
 from wanted as f
+join calls as g on g.call_id = f.call_id
 left join runs as r on r.run_id = f.run_id
 left join (
     select call_id, max(arguments) as arguments from spans

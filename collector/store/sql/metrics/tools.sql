@@ -1,8 +1,10 @@
 -- question: how is each tool doing (in each week)?
--- numerator: decisions and calls by what became of them: `selected_visible` of `selection_rate`; calls that were rejected
+-- numerator: decisions and calls by what became of them: `selected_visible` of `selection_rate`; calls that were `good` (a
+--   whole answer of outcome succeeded or empty; what is neither good nor in error is not known to be good), rejected
 --   (stopped by an enforced gate), in error (the observation says so: error, business_error, raised, invalid), timed out,
 --   indeterminate (result cut off), unknown commits, identical repeats (same run, tool and arguments as an earlier call);
---   measured results of which a new value reappears in a later argument or answer
+--   `measured` results (complete answers that were searched for), and those of them of which a new value reappears in a
+--   later argument or answer
 -- denominator: `visible` (decisions in which the tool was known to be visible) for `selection_rate`; `calls` (distinct
 --   call ids); `utilisation_denominator` (complete answers without error with at least one new informative value); `runs`
 --   (runs with at least one call of the tool)
@@ -56,6 +58,7 @@ called as (
         count(*) filter (where rejected) as rejected,
         count(*) filter (where outcome = 'pending') as pending,
         sum(attempts) as attempts,
+        count(*) filter (where answered and outcome in ('succeeded', 'empty')) as good,
         count(*) filter (where is_error) as errors,
         count(*) filter (where is_timeout) as timeouts,
         count(*) filter (where is_cut) as indeterminate,
@@ -65,6 +68,7 @@ called as (
         count(*) filter (where in_denominator and in_arguments) as utilisation_in_arguments,
         count(*) filter (where in_denominator and in_answer) as utilisation_in_answer,
         count(*) filter (where in_denominator and (in_arguments or in_answer)) as utilisation_either,
+        count(*) filter (where measurable) as measured,
         count(*) filter (where not_measurable) as not_measurable,
         count(distinct f.run_id) as runs,
         count(distinct f.run_id) filter (where r.run_outcome = 'success') as runs_succeeded
@@ -89,6 +93,7 @@ select
     coalesce(c.rejected, 0) as rejected,
     coalesce(c.pending, 0) as pending,
     cast(coalesce(c.attempts, 0) as bigint) as attempts,
+    coalesce(c.good, 0) as good,
     coalesce(c.errors, 0) as errors,
     coalesce(c.timeouts, 0) as timeouts,
     coalesce(c.indeterminate, 0) as indeterminate,
@@ -98,6 +103,7 @@ select
     coalesce(c.utilisation_in_arguments, 0) as utilisation_in_arguments,
     coalesce(c.utilisation_in_answer, 0) as utilisation_in_answer,
     coalesce(c.utilisation_either, 0) as utilisation_either,
+    coalesce(c.measured, 0) as measured,
     coalesce(c.not_measurable, 0) as not_measurable,
     coalesce(c.runs, 0) as runs,
     coalesce(c.runs_succeeded, 0) as runs_succeeded

@@ -1,5 +1,6 @@
 -- question: what happened in all (in each week)?
--- numerator: runs by outcome, decisions that called a tool, calls by what became of them, measured results that were used
+-- numerator: runs by outcome, decisions that called a tool, calls by what became of them (`good`, `errors`, and the
+--   rest, not known to be good), `measured` results (complete answers that were searched for), results that were used
 -- denominator: `runs_judged` (runs with outcome success or failure; abandoned, handed off and unknown are nobody's
 --   verdict), `decisions`, `calls`, `utilisation_denominator`, `tools_visible`
 -- grain: one row, or one per week with $by_week: runs by the run's week, decisions by the decision's, calls by the call's
@@ -51,6 +52,7 @@ call_totals as (
     select
         case when $by_week then week else 'all' end as week,
         count(*) as calls,
+        count(*) filter (where answered and outcome in ('succeeded', 'empty')) as good,
         count(*) filter (where is_error) as errors,
         count(*) filter (where is_timeout) as timeouts,
         count(*) filter (where is_cut) as indeterminate,
@@ -60,6 +62,7 @@ call_totals as (
         count(*) filter (where identical_repeat) as identical_repeats,
         count(*) filter (where in_denominator) as utilisation_denominator,
         count(*) filter (where in_denominator and (in_arguments or in_answer)) as utilisation_either,
+        count(*) filter (where measurable) as measured,
         count(*) filter (where not_measurable) as not_measurable
     from call_facts
     where ($source is null or source = $source) and ($week is null or week = $week)
@@ -83,6 +86,7 @@ select
     coalesce(v.tools_visible, 0) as tools_visible,
     coalesce(t.tools_called, 0) as tools_called,
     coalesce(c.calls, 0) as calls,
+    coalesce(c.good, 0) as good,
     coalesce(c.errors, 0) as errors,
     coalesce(c.timeouts, 0) as timeouts,
     coalesce(c.indeterminate, 0) as indeterminate,
@@ -92,6 +96,7 @@ select
     coalesce(c.identical_repeats, 0) as identical_repeats,
     coalesce(c.utilisation_denominator, 0) as utilisation_denominator,
     coalesce(c.utilisation_either, 0) as utilisation_either,
+    coalesce(c.measured, 0) as measured,
     coalesce(c.not_measurable, 0) as not_measurable
 from named as n
 left join run_totals as r on r.week = n.week

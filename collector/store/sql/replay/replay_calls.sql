@@ -11,7 +11,7 @@ select
     c.registered, c.visible, c.side_effect, c.idempotent,
     c.tool_version, c.schema_digest, c.validated_schema_digest, c.definition_digest, c.arguments_digest, c.key_digest,
     c.action_id, c.observation, c.transport_status, c.result_size, c.error_class, c.error_type, c.vendor_code, c.items_total,
-    c.items_failed, c.commit_level, c.novel_values, c.argument_sources, c.attempts, c.rejected_by, c.outcome, c.has_call_span,
+    c.items_failed, c.commit_level, c.novel_values, c.argument_sources, c.attempts, c.gate_state, c.rejected_by, c.outcome, c.has_call_span,
     c.time_known, c.started_ns, c.ended_ns,
     t.arguments, t.executed_arguments, t.result, t.discovery_hits, t.discovery_query, t.provenance, t.minimal
 from calls as c

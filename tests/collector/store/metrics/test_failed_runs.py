@@ -73,3 +73,26 @@ def test_which_runs_count_as_failed(history, ask):
         "abandoned without",
         "unknown with problem",
     }
+
+
+def test_a_call_that_ran_although_denied_is_a_problem(history, ask):
+    """A denial that kept nothing from running is the first problem, and makes a run of success no failed one."""
+    for outcome in (RunOutcome.SUCCESS, RunOutcome.UNKNOWN):
+        history.run(outcome, outcome)
+        call = history.call(outcome, "pay")
+        history.gate(outcome, call, "policy", "deny")
+        history.attempt(outcome, call)
+
+    rows = ask(history, "failed_runs")
+
+    assert [(row["run"], row["first_problem"], row["problems"]) for row in rows] == [("unknown", "ran_although_denied", 1)]
+
+
+def test_unclear_calls_are_counted_apart(history, ask):
+    """Nobody knows whether a cut-off result was a problem."""
+    history.run("r", RunOutcome.FAILURE)
+    history.call("r", "a", ObservationStatus.CUT_BY_RECORDING)
+
+    (row,) = ask(history, "failed_runs")
+
+    assert (row["problems"], row["unclear"]) == (0, 1)

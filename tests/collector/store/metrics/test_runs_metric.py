@@ -54,3 +54,17 @@ def test_unknown_times_are_null_and_come_last(ask):
 
     assert [row["run"] for row in rows] == ["newer", "older", "untimed"]
     assert rows[-1]["started_ns"] is None
+
+
+def test_a_call_that_ran_although_denied_is_a_problem_of_a_run_that_succeeded(ask):
+    """The run keeps its outcome, and the call counts."""
+    history = History()
+    history.run("r", RunOutcome.SUCCESS)
+    for _ in range(2):
+        call = history.call("r", "pay")
+        history.gate("r", call, "policy", "deny")
+    history.attempt("r", call)
+
+    (row,) = ask(history, "runs")
+
+    assert (row["outcome"], row["problems"]) == ("success", 2)
