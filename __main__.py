@@ -228,8 +228,8 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Import recorded runs; importing the same file again changes nothing."""
-    importing = _part("collector.importing")
     try:
+        importing = _part("collector.importing")
         with _progress() as progress:
             result = importing.import_into(db, paths, format=format, tools=tools, progress=progress)
     except KeyboardInterrupt as interrupted:

@@ -246,6 +246,9 @@ class AttemptStart(Record):
     attempt_ordinal: int
     tool: str
     server: str = ""
+    decision_id: str | None = None
+    call_ordinal: int | None = None
+    side_effect: SideEffect = SideEffect.UNKNOWN
     key_digest: str | None = None
 
 

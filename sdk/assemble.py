@@ -15,7 +15,16 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.digest import canonical_json, keyed_digest
-from toolwitness.model.enums import AttemptStatus, DecisionFinish, ErrorClass, Exposure, Known, ObservationStatus, PrivacyClass
+from toolwitness.model.enums import (
+    AttemptStatus,
+    DecisionFinish,
+    ErrorClass,
+    Exposure,
+    Known,
+    ObservationStatus,
+    PrivacyClass,
+    SideEffect,
+)
 from toolwitness.model.records import (
     Attempt,
     AttemptStart,
@@ -325,13 +334,17 @@ class Assembler:
         """Emit the announcement of an attempt that may write; `call` is None where a process that is gone left it open."""
         definition = None if call is None or call.noted is None else call.noted.definition
         if definition is not None:
-            opened = opened._replace(server=definition.server, tool=definition.name)
+            known = definition.side_effect.value
+            opened = opened._replace(server=definition.server, tool=definition.name, side_effect=known)
         record = AttemptStart(
             run_id=opened.run_id,
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
             tool=opened.tool,
             server=opened.server,
+            decision_id=opened.decision_id,
+            call_ordinal=opened.call_ordinal,
+            side_effect=SideEffect(opened.side_effect),
             **self._common,
         )
         at = opened.started_ns

@@ -126,6 +126,9 @@ class Recorder:
                 server=call.server if call.definition is not None else "",
                 tool=call.tool if call.definition is not None else "(unregistered)",
                 started_ns=attempt.start_ns,
+                decision_id=None if call.decision is None else call.decision.id,
+                call_ordinal=call.ordinal,
+                side_effect=call.side_effect.value,
             )
             if self._journal is not None:
                 self._journal.started(opened)

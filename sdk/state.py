@@ -53,6 +53,9 @@ class OpenAttempt(NamedTuple):
     server: str
     tool: str
     started_ns: int
+    decision_id: str | None = None
+    call_ordinal: int | None = None
+    side_effect: str = "unknown"
 
 
 class Orphan(NamedTuple):

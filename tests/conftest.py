@@ -1,6 +1,9 @@
 """What every test stands on: the shared data, and a state of its own instead of the user's."""
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,24 @@ def fixture_shared():
     if not (folder / "data").is_dir():
         pytest.skip(f"no shared data at {folder}: set TOOLWITNESS_SHARED to the folder that holds data/ and reference/")
     return folder
+
+
+@pytest.fixture(name="import_both", scope="session")
+def fixture_import_both(shared, tmp_path_factory):
+    """The arguments of the command that imports both shared files of runs, with their tools, into one database."""
+    names = ["tau-bench/gpt-4o-airline.dev_trials01.json.gz", "tau-bench/tau1_airline_tools.json",
+             "livemcpbench/dev_even.json.gz", "livemcpbench/tools.json.gz"]  # fmt: skip
+    db = tmp_path_factory.mktemp("both") / "both.duckdb"
+    return ["import", *(str(shared / "data" / name) for name in names), "--db", str(db), "--json"]
+
+
+@pytest.fixture(name="both", scope="session")
+def fixture_both(import_both):
+    """That database, to be read, and what its import printed; it takes long enough to be done once."""
+    command = [sys.executable, "-m", "toolwitness", *import_both]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return Path(import_both[import_both.index("--db") + 1]), json.loads(done.stdout)
 
 
 @pytest.fixture(autouse=True)

@@ -3,11 +3,14 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
+from importlib.metadata import version
 
 import pytest
 from starlette.applications import Starlette
 
 from toolwitness.__main__ import _app_builder, main
+from toolwitness.collector.importing import import_into
 from toolwitness.collector.receive.collector import Collector
 from toolwitness.collector.store.store import Store
 from toolwitness.tests.factories import History
@@ -51,6 +54,19 @@ def fixture_small(root):
     return root / "tests" / "collector" / "importers" / "fixtures" / "tau_small.json"
 
 
+@pytest.fixture(name="known", scope="module")
+def fixture_known(root, tmp_path_factory):
+    """A database with the runs of the small file, to be read."""
+    db = tmp_path_factory.mktemp("known") / "db.duckdb"
+    import_into(db, [root / "tests" / "collector" / "importers" / "fixtures" / "tau_small.json"])
+    return db
+
+
+def test_the_version_is_told(cli):
+    """`--version` needs no command."""
+    assert cli("--version")[:2] == (0, f"toolwitness {version('toolwitness')}\n")
+
+
 def test_an_unreadable_record_is_counted_and_costs_only_itself(small, tmp_path, answer):
     """Records that cannot be read stand among the rejected, the others are stored."""
     result = answer("import", small, "--db", tmp_path / "db.duckdb")
@@ -60,10 +76,9 @@ def test_an_unreadable_record_is_counted_and_costs_only_itself(small, tmp_path, 
     assert result["received"] == result["stored"] + result["duplicate"] + sum(result["rejected"].values())
 
 
-def test_tables_are_plain_text_when_piped(small, tmp_path, cli):
+def test_tables_are_plain_text_when_piped(small, tmp_path, known, cli):
     """Without `--json` a person gets tables; piped they hold no colours."""
-    db = tmp_path / "db.duckdb"
-    told = [cli("import", small, "--db", db)[1], cli("runs", "--db", db)[1], cli("tools", "--db", db)[1]]
+    told = [cli("import", small, "--db", tmp_path / "db")[1], cli("runs", "--db", known)[1], cli("tools", "--db", known)[1]]
 
     assert "2 runs, 8 decisions, 8 calls" in told[0]
     assert "outcome" in told[1]
@@ -71,25 +86,20 @@ def test_tables_are_plain_text_when_piped(small, tmp_path, cli):
     assert not any("\x1b" in text for text in told)
 
 
-def test_runs_and_tools_of_one_source(small, tmp_path, answer):
-    """`--source` leaves every other source out."""
-    db = tmp_path / "db.duckdb"
-    answer("import", small, "--db", db)
-
-    every = [answer(command, "--db", db) for command in ("runs", "tools")]
-    assert [answer(command, "--db", db, "--source", "tau-bench") for command in ("runs", "tools")] == every
-    assert [answer(command, "--db", db, "--source", "live") for command in ("runs", "tools")] == [[], []]
+@pytest.mark.parametrize("command", ["runs", "tools"])
+def test_runs_and_tools_of_one_source(known, answer, cli, command):
+    """`--source` leaves every other source out; one that there is not is told, with those that there are."""
+    assert answer(command, "--db", known, "--source", "tau-bench") == answer(command, "--db", known) != []
+    said = "nothing here has the source 'live'; there is: tau-bench\n"
+    assert cli(command, "--db", known, "--source", "live", "--json") == (0, "[]\n", said)
 
 
-def test_runs_can_be_cut(small, tmp_path, answer, cli):
+def test_runs_can_be_cut(known, answer, cli):
     """`--limit` keeps the first runs; a person is told how many there are, a program gets just the runs."""
-    db = tmp_path / "db.duckdb"
-    answer("import", small, "--db", db)
-
-    assert answer("runs", "--db", db, "--limit", "1") == answer("runs", "--db", db)[:1]
-    assert "total" not in answer("runs", "--db", db)[0]
-    assert "1 of 2 runs, newest first; --limit 2 shows all" in cli("runs", "--db", db, "--limit", "1")[1]
-    assert cli("runs", "--db", db)[1].endswith("2 runs\n")
+    assert answer("runs", "--db", known, "--limit", "1") == answer("runs", "--db", known)[:1]
+    assert "total" not in answer("runs", "--db", known)[0]
+    assert "1 of 2 runs, newest first; --limit 2 shows all" in cli("runs", "--db", known, "--limit", "1")[1]
+    assert cli("runs", "--db", known)[1].endswith("2 runs\n")
 
 
 @pytest.mark.parametrize(("on_terminal", "shown"), [(True, 50), (False, 60)])
@@ -127,6 +137,44 @@ def test_an_unknown_file_names_what_was_seen_and_what_is_supported(tmp_path, cli
 
     assert code == 1
     assert all(said in err for said in ("other.json", "'hello'", "tau-bench", "livemcpbench"))
+    assert not (tmp_path / "db.duckdb").exists()
+
+
+def test_a_format_that_no_record_is_in_imports_nothing(small, tmp_path, cli):
+    """The error names file and reasons, and no database is made."""
+    code, out, err = cli("import", small, "--format", "livemcpbench", "--db", tmp_path / "db.duckdb")
+
+    assert (code, out) == (1, "")
+    assert all(said in err for said in (small.name, "trajectory_without_messages", "livemcpbench was asked for"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_ends_an_import_with_a_sentence(small, tmp_path, cli, answer, monkeypatch):
+    """Exit code 130; importing again brings the rest, and nothing twice."""
+
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("toolwitness.__main__._progress", lambda: nullcontext(interrupt))
+        code, out, err = cli("import", small, "--db", tmp_path / "db.duckdb")
+    assert (code, out) == (130, "")
+    assert err.startswith("toolwitness: interrupted; import the same files again")
+
+    again = answer("import", small, "--db", tmp_path / "db.duckdb")
+    assert (len(answer("runs", "--db", tmp_path / "db.duckdb")), again["runs"]) == (2, 2)
+
+
+@pytest.mark.parametrize("command", [("runs",), ("tools",), ("replay", "x"), ("up", "--port", "0", "--detach")])
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path, cli, command):
+    """Exit code 1 and the file's name; nothing is made beside it."""
+    (tmp_path / "empty.json").touch()
+
+    code, out, err = cli(*command, "--db", tmp_path / "empty.json")
+
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "empty.json is no database: it is empty" in err
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 @pytest.mark.parametrize(
@@ -197,7 +245,10 @@ def test_everything_works_while_a_toolwitness_holds_the_file(serving, small, ans
     assert imported["stored"] == imported["received"] - 4
     assert answer("replay", run, "--db", db)
     assert answer("tools", "--db", db)
-    assert cli("up", "--db", db)[:2] == (0, f"toolwitness already serves {db} at http://127.0.0.1:{port}\n")
+    already = f"toolwitness already serves {db} at http://127.0.0.1:{port}\n"
+    assert cli("up", "--db", db, "--port", port) == (0, already, "")
+    moved = f"port 1 was not used; to move it there, stop it first: toolwitness down --db {db}\n"
+    assert cli("up", "--db", db, "--port", "1") == (0, already, moved)
 
 
 def test_down_stops_it_and_the_file_keeps_everything(tmp_path, small, answer, cli):
@@ -236,8 +287,11 @@ def test_up_on_a_taken_port_says_so(serving, tmp_path, cli):
 
 
 def test_a_start_in_the_background_that_fails_shows_its_log(serving, tmp_path, cli):
-    """What the background process said before it ended is shown."""
+    """What the background process said before it ended is shown, and nothing that an earlier one said."""
+    (tmp_path / "other.duckdb.log").write_text("said by an earlier one\n")
+
     code, _, err = cli("up", "--db", tmp_path / "other.duckdb", "--port", serving[1], "--detach")
 
     assert code == 1
-    assert f"port {serving[1]}" in err
+    assert err.startswith(f"toolwitness: could not start in the background; what it said:\nport {serving[1]}")
+    assert "earlier" not in err

@@ -1,11 +1,13 @@
 """The demo data: made by a real agent loop against real servers, the same every time, and telling what it is meant to tell."""
 
+import socket
 import subprocess
 import sys
 
 import pytest
 
 from toolwitness.collector.store.store import Store
+from toolwitness.model.exceptions import SettingsError
 
 TODAY = "2026-11-29"
 WEEKS = ["2026-W43", "2026-W44", "2026-W45", "2026-W46", "2026-W47", "2026-W48"]
@@ -93,16 +95,43 @@ def test_another_key_books_again_up_to_what_was_paid(service):
     assert len(service.ask_status("W-1077").body["refunds"]) == 2
 
 
-def test_the_next_time_changes_nothing(produce):
-    """The same day again, through the product that holds the file now, every span is known already."""
+def test_the_next_time_changes_nothing(produce, check):
+    """The same day again, through the product that holds the file now, every span is known already.
+
+    On which port it is asked for makes no difference then, and that is told.
+    """
     _run("-m", "toolwitness", "up", "--detach", "--db", produce.db, "--port", "0")
     try:
+        note = check(produce.db, 1)
         again = produce()
     finally:
         _run("-m", "toolwitness", "down", "--db", produce.db)
 
+    assert note is not None
+    assert "PORT=1 is ignored; to move it: make demo-stop, then make demo PORT=1" in note
     assert again == "144 demo runs; 0 new spans (all were there already)\n"
     assert produce.first.startswith("144 demo runs; ")
+
+
+@pytest.fixture(name="check")
+def fixture_check(root, monkeypatch):
+    """`check(db, port)` as `make demo` asks before it makes anything."""
+    monkeypatch.syspath_prepend(str(root / "examples/demo_agent"))
+    import check_port  # noqa: PLC0415 -- importable only now
+
+    return check_port.check
+
+
+def test_a_free_port_is_no_word_worth(check, tmp_path):
+    """Nothing is told and nothing is made."""
+    assert check(tmp_path / "demo.duckdb", 0) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_taken_port_is_told_before_anything_is_made(check, tmp_path):
+    """By whatever program."""
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(SettingsError, match="taken by another program"):
+        check(tmp_path / "demo.duckdb", other.getsockname()[1])
 
 
 def test_everything_is_marked_as_demo(ask):

@@ -9,6 +9,7 @@ import pytest
 
 import toolwitness
 from toolwitness.replay.load import open_source
+from toolwitness.replay.metrics import tool_calls, unknown_commits
 
 NAMES = [
     "Settings",
@@ -59,11 +60,11 @@ AGENT = """
 """
 
 
-def agent(db, *, python=sys.executable, **environment):
+def agent(db, *, code=AGENT, **environment):
     """Run an agent that writes the file itself."""
     environ = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
     return subprocess.run(
-        [python, "-c", textwrap.dedent(AGENT), str(db)],
+        [sys.executable, "-c", textwrap.dedent(code), str(db)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -120,3 +121,74 @@ def test_a_bad_setting_in_the_environment_does_not_end_the_agent(tmp_path):
 
     assert (done.returncode, done.stdout) == (0, "{'ok': True}\n")
     assert "TOOLWITNESS_EXPORT_TIMEOUT" in done.stderr
+
+
+KILLED = """
+    import os, signal, sys
+    import toolwitness
+    toolwitness.instrument(db=sys.argv[1])
+
+    @toolwitness.tool(side_effect="write")
+    def pay(amount):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with toolwitness.run(task="invoice-7"), toolwitness.decision("scripted", tools=[pay]) as step:
+        with step.call("pay", {"amount": 5}):
+            pay(amount=5)
+"""
+
+
+def test_a_write_that_was_running_at_a_kill_is_an_unknown_commit(tmp_path):
+    """The next process of the same file tells it, with its tool, decision and side effect, and at once."""
+    db = tmp_path / "a.duckdb"
+    killed = agent(db, code=KILLED)
+    agent(db)
+    with open_source(db) as source:
+        (row,) = unknown_commits(source).to_dicts()
+        (call,) = source.query("replay_calls", run=row["run"]).to_dicts()
+
+    assert killed.returncode == -9
+    assert (row["tool"], row["outcome"]) == ("pay", "unknown_commit")
+    assert (call["side_effect"], call["decision_id"] is not None) == ("write", True)
+
+
+FORKS = """
+    import os, sys
+    import toolwitness
+    toolwitness.instrument(db=sys.argv[1])
+
+    @toolwitness.tool(side_effect="write")
+    def pay():
+        pid = os.fork()
+        if pid == 0:
+            sys.exit(0)
+        os.waitpid(pid, 0)
+        return {"ok": True}
+
+    with toolwitness.run(task="t"):
+        pay()
+    print("done")
+"""
+
+
+def test_a_fork_inside_a_tool_does_not_end_its_call(tmp_path):
+    """The child leaves the parent's scopes alone; the call is what it was in the parent."""
+    db = tmp_path / "a.duckdb"
+    done = agent(db, code=FORKS)
+    with open_source(db) as source:
+        (row,) = tool_calls(source, "", "pay").to_dicts()
+
+    assert done.stdout.endswith("done\n")
+    assert row["outcome"] == "succeeded"
+
+
+def test_a_user_without_a_home_can_be_recorded(tmp_path):
+    """Where there is no home for state, a temporary folder serves."""
+    code = """
+        import pathlib
+        def homeless(cls): raise RuntimeError("Could not determine home directory.")
+        pathlib.Path.home = classmethod(homeless)
+    """
+    done = agent(tmp_path / "a.duckdb", code=textwrap.dedent(code) + textwrap.dedent(AGENT), TOOLWITNESS_STATE_DIR="")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{'ok': True}\n", "")

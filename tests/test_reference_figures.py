@@ -2,46 +2,29 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 
+from toolwitness.__main__ import main
 from toolwitness.replay import metrics
 from toolwitness.replay.load import open_source
 
-FORMATS = {
-    "tau": ("tau-bench/gpt-4o-airline.dev_trials01.json.gz", "tau-bench/tau1_airline_tools.json"),
-    "live": ("livemcpbench/dev_even.json.gz", "livemcpbench/tools.json.gz"),
-}
 
+@pytest.fixture(name="answer")
+def fixture_answer(monkeypatch, capsys):
+    """`answer(*arguments)` -> what a command prints as JSON, run in this process, since that is quicker."""
 
-def toolwitness(*arguments):
-    """What a command prints as JSON, run in a process of its own."""
-    command = [sys.executable, "-m", "toolwitness", *map(os.fspath, arguments), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+    def answer(*arguments):
+        monkeypatch.setattr(sys, "argv", ["toolwitness", *map(os.fspath, arguments), "--json"])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        assert (end.value.code or 0, err) == (0, "")
+        return json.loads(out)
 
-
-@pytest.fixture(name="imported", scope="module")
-def fixture_imported(shared, tmp_path_factory):
-    """`imported(which)` -> database path and what the first import printed; the file is imported once."""
-    done = {}
-
-    def imported(which):
-        if which not in done:
-            db = tmp_path_factory.mktemp(which) / "db.duckdb"
-            done[which] = db, toolwitness(*import_arguments(shared, which, db))
-        return done[which]
-
-    return imported
-
-
-def import_arguments(shared, which, db):
-    """The command that imports one of the shared files."""
-    runs, tools = FORMATS[which]
-    return ("import", shared / "data" / runs, "--tools", shared / "data" / tools, "--db", db)
+    return answer
 
 
 def reference(shared, name):
@@ -49,14 +32,13 @@ def reference(shared, name):
     return json.loads((shared / "reference" / name).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("which", "expected"), [("tau", (100, 1229, 572)), ("live", (48, 466, 420))])
-def test_importing_twice_changes_nothing(shared, imported, which, expected):
+def test_importing_twice_changes_nothing(import_both, both, answer):
     """The first import stores every span, the second finds each a duplicate; both count the same."""
-    db, printed = imported(which)
+    printed = both[1]
 
-    again = toolwitness(*import_arguments(shared, which, db))
+    again = answer(*import_both[:-1])
 
-    assert (printed["runs"], printed["decisions"], printed["calls"]) == expected
+    assert (printed["runs"], printed["decisions"], printed["calls"]) == (100 + 48, 1229 + 466, 572 + 420)
     assert list(printed) == ["runs", "decisions", "calls", "received", "stored", "duplicate", "rejected"]
     assert (printed["stored"], printed["duplicate"], printed["rejected"]) == (printed["received"], 0, {})
     assert again == printed | {"stored": 0, "duplicate": printed["received"]}
@@ -78,9 +60,9 @@ UTILISATION_WORDS = {
 }
 
 
-def test_tau_bench_tools_equal_the_reference(shared, imported):
+def test_tau_bench_tools_equal_the_reference(shared, both, answer):
     """Every figure of the reference that is a tool's comes out exactly, for every tool."""
-    rows = {row["tool"]: row for row in toolwitness("tools", "--db", imported("tau")[0])}
+    rows = {row["tool"]: row for row in answer("tools", "--db", both[0], "--source", "tau-bench")}
 
     expected = reference(shared, "tau1_gpt-4o-airline.dev_trials01.json")["per_tool"]
     counted = {
@@ -104,9 +86,9 @@ LIVE_WORDS = {
 }
 
 
-def test_livemcpbench_tools_equal_the_reference(shared, imported):
+def test_livemcpbench_tools_equal_the_reference(shared, both, answer):
     """Inner tools have the reference's figures; a figure that it leaves out is zero."""
-    rows = {f"{row['server']}/{row['tool']}": row for row in toolwitness("tools", "--db", imported("live")[0])}
+    rows = {f"{row['server']}/{row['tool']}": row for row in answer("tools", "--db", both[0], "--source", "livemcpbench")}
     route = rows.pop("livemcp/route")
 
     expected = reference(shared, "livemcpbench.dev_even.json")["per_tool"]
@@ -116,11 +98,11 @@ def test_livemcpbench_tools_equal_the_reference(shared, imported):
     assert sum(row["unknown_commits"] for row in rows.values()) == 7
 
 
-def test_runs_add_up_to_the_reference(shared, imported):
+def test_runs_add_up_to_the_reference(shared, both, answer):
     """Runs, successes, decisions and calls of all runs are the reference's totals."""
     totals = reference(shared, "tau1_gpt-4o-airline.dev_trials01.json")["totals"]
 
-    rows = toolwitness("runs", "--db", imported("tau")[0])
+    rows = answer("runs", "--db", both[0], "--source", "tau-bench")
 
     assert len(rows) == totals["trajectories"]
     assert sum(row["outcome"] == "success" for row in rows) == totals["success"]
@@ -129,20 +111,20 @@ def test_runs_add_up_to_the_reference(shared, imported):
     assert {"run", "task", "trial", "outcome", "decisions", "calls"} <= rows[0].keys()
 
 
-def test_times_that_are_not_known_are_a_week_of_their_own(imported):
+def test_times_that_are_not_known_are_a_week_of_their_own(both, answer):
     """Imported runs have no times: null, and week 'unknown'."""
-    db = imported("tau")[0]
+    db = both[0]
 
-    assert {row["week"] for row in toolwitness("tools", "--by", "week", "--db", db)} == {"unknown"}
-    assert {row["started"] for row in toolwitness("runs", "--db", db)} == {None}
+    assert {row["week"] for row in answer("tools", "--by", "week", "--db", db, "--source", "tau-bench")} == {"unknown"}
+    assert {row["started"] for row in answer("runs", "--db", db, "--source", "tau-bench")} == {None}
 
 
-def test_a_replay_is_one_object_a_decision(imported):
+def test_a_replay_is_one_object_a_decision(both, answer):
     """Every decision of the run comes with what was visible and its calls, which add up to the run's."""
-    db = imported("tau")[0]
-    run = next(row for row in toolwitness("runs", "--db", db) if row["calls"])
+    db = both[0]
+    run = next(row for row in answer("runs", "--db", db, "--source", "tau-bench") if row["calls"])
 
-    steps = toolwitness("replay", run["run"], "--db", db)
+    steps = answer("replay", run["run"], "--db", db)
 
     assert len(steps) == run["decisions"]
     assert {len(step["visible"]) for step in steps} == {14}
@@ -150,24 +132,17 @@ def test_a_replay_is_one_object_a_decision(imported):
 
 
 @pytest.fixture(name="source")
-def fixture_source(imported):
-    """`source(which)` -> an open source over one of the imported files."""
-    opened = []
-
-    def source(which):
-        opened.append(open_source(imported(which)[0]))
-        return opened[-1].__enter__()
-
-    yield source
-    for one in opened:
-        one.__exit__(None, None, None)
+def fixture_source(both):
+    """An open source over the database."""
+    with open_source(both[0]) as source:
+        yield source
 
 
 def test_tau_bench_totals_equal_the_reference(shared, source):
     """Repeats and utilisation add up to the reference's totals, adjacent and after an error too."""
     totals = reference(shared, "tau1_gpt-4o-airline.dev_trials01.json")["totals"]
 
-    found, repeats = metrics.overview(source("tau")), metrics.repeats(source("tau"))
+    found, repeats = metrics.overview(source, origin="tau-bench"), metrics.repeats(source, origin="tau-bench")
 
     assert (found["errors"], found["identical_repeats"]) == (totals["error"], totals["repeat_identical"])
     assert (found["utilisation_denominator"], found["utilisation_either"]) == (totals["util_denominator"], totals["util_any"])
@@ -181,7 +156,7 @@ def test_argument_provenance_equals_the_reference(shared, source):
     expected = reference(shared, "tau1_gpt-4o-airline.dev_trials01.json")["argument_leaf_provenance_by_tool"]
 
     counted = {}
-    for row in metrics.provenance(source("tau")).iter_rows(named=True):
+    for row in metrics.provenance(source, origin="tau-bench").iter_rows(named=True):
         counted.setdefault(row["tool"], {})[row["origin"]] = row["leaves"]
 
     assert counted == expected
@@ -194,7 +169,9 @@ def test_livemcpbench_statuses_equal_the_reference(shared, source):
     """
     ours = {"truncated": ("cut_by_recording",), "unknown(truncated)": ("cut_by_recording",), "ok": ("ok", "empty")}
     rows = [
-        row for row in metrics.observation_statuses(source("live")).iter_rows(named=True) if row["called"] == "execute-tool"
+        row
+        for row in metrics.observation_statuses(source, origin="livemcpbench").iter_rows(named=True)
+        if row["called"] == "execute-tool"
     ]
 
     expected = reference(shared, "livemcpbench.dev_even.json")["execute_outer_vs_effective"]
@@ -209,7 +186,7 @@ def test_offer_states_equal_the_reference(shared, source):
     """Executed tools were offered by the latest search, an earlier one, or none, as often as in the reference."""
     expected = reference(shared, "livemcpbench.dev_even.json")["execute_offer_state"]
 
-    counted = dict(metrics.offer_states(source("live"))["offer_state"].value_counts().iter_rows())
+    counted = dict(metrics.offer_states(source, origin="livemcpbench")["offer_state"].value_counts().iter_rows())
 
     # The reference's other two states are about the catalogue and overlap with these.
     assert counted == {state: expected[state] for state in counted}
@@ -218,7 +195,7 @@ def test_offer_states_equal_the_reference(shared, source):
 
 def test_the_timeouts_are_unknown_commits(source):
     """Seven, since side effects are unknown there; three followed by the same tool, none a duplicate risk."""
-    found = metrics.unknown_commits(source("live"))
+    found = metrics.unknown_commits(source, origin="livemcpbench")
 
     assert len(found) == 7
     assert found["followed_by_same_tool"].sum() == 3

@@ -5,10 +5,7 @@ from collections import Counter
 
 import pytest
 
-from toolwitness.collector.embedded import StoreExporter
-from toolwitness.collector.importers import open_files, record_files
 from toolwitness.collector.store.store import Store
-from toolwitness.sdk import Recorder
 
 USE = """
 with used as (
@@ -62,23 +59,11 @@ where c.source = $source group by all
 
 
 @pytest.fixture(name="stored", scope="module")
-def fixture_stored(shared, tmp_path_factory):
+def fixture_stored(both):
     """A store with both files."""
-    tau, live = shared / "data" / "tau-bench", shared / "data" / "livemcpbench"
-    with_both = Store.open(tmp_path_factory.mktemp("stored") / "both.duckdb")
-    exporter = StoreExporter(with_both)
-    files = [
-        tau / "gpt-4o-airline.dev_trials01.json.gz",
-        tau / "tau1_airline_tools.json",
-        live / "dev_even.json.gz",
-        live / "tools.json.gz",
-    ]
-    record_files(
-        open_files(files),
-        make_recorder=lambda **given: Recorder(exporter=exporter, key=b"k" * 32, inline=True, time_known=False, **given),
-    )
-    yield with_both
-    with_both.close()
+    store = Store.open(both[0], read_only=True)
+    yield store
+    store.close()
 
 
 @pytest.fixture(name="ask", scope="module")

@@ -4,7 +4,7 @@ insert into calls by name
 with own as (
     select
         call_id, trace_id, span_id, start_ns, end_ns, week, record, run_id, source, time_known, server, tool,
-        gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out, finding, found_by,
+        decision_id, call_ordinal, side_effect, gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out, finding, found_by,
         {'start_ns': start_ns, 'end_ns': end_ns, 'span_id': span_id} as moment,
         case when record = 'attempt_start' then 'attempt' else record end as kind,
         -- an attempt_start is a child of the attempt that it announces
@@ -42,6 +42,10 @@ part as (
         max(greatest(start_ns, end_ns)) as t1_ns,
         max(server) as server,
         max(tool) as tool,
+        -- What an attempt's announcement tells counts where the call's own span never came.
+        max(decision_id) as decision_id,
+        max(call_ordinal) as call_ordinal,
+        max(side_effect) filter (where record = 'attempt_start' and side_effect <> 'unknown') as side_effect,
         -- A gate kind may answer more than once (an approval comes after the wait for it): its last word counts.
         arg_max(verdict, moment)
             filter (where coalesce(gate_mode, 'enforced') = 'enforced' and part not in ('output_validation', 'recovery'))
@@ -70,6 +74,9 @@ merged as (
         bool_or(kind = 'call') as has_call_span,
         max(server) as server,
         max(tool) as tool,
+        max(decision_id) as decision_id,
+        max(call_ordinal) as call_ordinal,
+        max(side_effect) as side_effect,
         case
             when bool_or(verdict = 'deny') then 'rejected'
             when bool_or(verdict = 'skip') then 'skipped'
@@ -102,8 +109,8 @@ evidence as (
         coalesce(facts.trace_id, first_span.trace_id) as trace_id,
         coalesce(facts.span_id, first_span.span_id) as span_id,
         has_call_span,
-        facts.decision_id,
-        facts.call_ordinal,
+        coalesce(facts.decision_id, decision_id) as decision_id,
+        coalesce(facts.call_ordinal, call_ordinal) as call_ordinal,
         facts.provider_call_id,
         coalesce(facts.server, server, '') as server,
         coalesce(facts.tool, tool) as tool,
@@ -114,7 +121,7 @@ evidence as (
         facts.schema_digest,
         facts.validated_schema_digest,
         facts.definition_digest,
-        coalesce(facts.side_effect, 'unknown') as side_effect,
+        coalesce(facts.side_effect, side_effect, 'unknown') as side_effect,
         coalesce(facts.idempotent, 'unknown') as idempotent,
         facts.arguments_digest,
         facts.key_digest,

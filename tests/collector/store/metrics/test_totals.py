@@ -35,12 +35,14 @@ def test_totals_add_up_runs_decisions_and_calls(ask):
         "tools_visible": 2,
         "tools_called": 2,
         "calls": 3,
+        "good": 1,
         "errors": 1,
         "timeouts": 1,
         "unknown_commits": 1,
         "identical_repeats": 1,
         "utilisation_denominator": 1,
         "utilisation_either": 1,
+        "measured": 1,
     }
 
 

@@ -1,0 +1,58 @@
+"""What the documents say is what the code does."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from toolwitness.model import enums
+
+ENUMS = [
+    enums.RunOutcome,
+    enums.OutcomeSource,
+    enums.DecisionFinish,
+    enums.Exposure,
+    enums.GateKind,
+    enums.Verdict,
+    enums.Contract,
+    enums.AttemptStatus,
+    enums.Known,
+    enums.ObservationStatus,
+    enums.SideEffect,
+    enums.PrivacyClass,
+]
+
+
+def test_the_readme_s_agent_runs(root, tmp_path):
+    """Its code runs as it stands, without a collector, and the one line on stderr says how to start one."""
+    (code,) = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
+    environ = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
+    environ["TOOLWITNESS_ENDPOINT"] = "http://127.0.0.1:9"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "toolwitness up" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("enum", ENUMS)
+def test_the_guide_lists_every_word(root, enum):
+    """Each set of words stands in the guide, whole and in order."""
+    text = (root / "docs" / "recording.md").read_text()
+    assert ", ".join(f"`{member}`" for member in enum) in text
+
+
+def test_no_link_in_the_documents_is_broken(root):
+    """Every relative link leads to a file."""
+    pages = [root / "README.md", root / "ARCHITECTURE.md", *(root / "docs").rglob("*.md")]
+    links = [
+        page.parent / link
+        for page in pages
+        for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    ]
+
+    assert [str(link) for link in links if not link.exists()] == []
