@@ -6,6 +6,7 @@ Parts are imported inside the commands, so that `--help` is quick and a bare ins
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import signal
@@ -309,6 +310,9 @@ def tools(
 
 def main() -> None:
     """Run the command line; what went wrong is told in a sentence and the exit code is 1, for wrong usage 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character gets a question mark instead of a traceback.
+        sys.stdout.reconfigure(errors="replace")
     try:
         app()
     except (ToolwitnessError, OSError) as error:

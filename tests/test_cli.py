@@ -295,3 +295,17 @@ def test_a_start_in_the_background_that_fails_shows_its_log(serving, tmp_path, c
     assert code == 1
     assert err.startswith(f"toolwitness: could not start in the background; what it said:\nport {serving[1]}")
     assert "earlier" not in err
+
+
+def test_a_terminal_without_unicode_is_served_too(known):
+    """What it cannot show becomes a question mark."""
+    done = subprocess.run(
+        [sys.executable, "-m", "toolwitness", "tools", "--db", known],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "?" in done.stdout

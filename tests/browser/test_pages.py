@@ -143,6 +143,32 @@ def test_back_returns_to_where_the_reader_was(reader, office):
     expect(page).to_have_url(at_calls)
 
 
+def test_back_returns_to_the_search_that_found_the_run(reader, office):
+    """The runs that were found stand there again, and what was searched for; a link from the replay leads there too."""
+    page = reader.open(f"{office[0]}/replay?q=book+3&source=live")
+    found = page.get_by_role("link", name="task book")
+    found.click()
+    expect(page.get_by_role("heading", name="Task book 3")).to_be_visible()
+    reader.settle()
+    page.go_back()
+    expect(found).to_have_text(["task book 3, trial 0"])
+    expect(page.get_by_label("Find a run")).to_have_value("book 3")
+    expect(page.get_by_role("combobox", name="Source")).to_have_value("live")
+
+
+def test_a_long_list_is_cut_until_all_is_asked_for(reader, office):
+    """The address says that all calls are shown."""
+    url, db = office
+    page = reader.open(f"{url}/?server=mail&tool=search_mail")
+    with open_source(db) as source:
+        calls = metrics.tool_calls(source, "mail", "search_mail")
+    assert calls.height > MOST_ROWS
+    assert len(cells(page, "Calls of mail / search_mail")) == MOST_ROWS
+    page.get_by_role("link", name="show all calls").click()
+    expect(page.get_by_role("region", name="Calls of mail / search_mail").locator("tbody tr")).to_have_count(calls.height)
+    assert "all=calls" in page.url
+
+
 def test_failed_runs_are_listed_with_their_first_problem(reader, office):
     """The list is the query's, in its order, and leads to the replays."""
     url, db = office
