@@ -14,6 +14,9 @@ BIN := $(VENV)/bin
 FINDS_US := import importlib.util, sys; sys.exit(importlib.util.find_spec('toolwitness') is None)
 READY = $(shell cat pyproject.toml constraints.txt | cksum) $(CURDIR)
 
+# A file's tests stay together, since they share what is dear to make; more than four processes gain nothing.
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 , := ,
@@ -65,10 +68,10 @@ check: venv types
 	@$(call say,import contracts); $(call quietly,$(BIN)/lint-imports)
 
 test: check
-	@$(call say,pytest (long tests are left out; make test-all runs them)); $(BIN)/python -m pytest -q -m 'not long'
+	@$(call say,pytest (long tests are left out; make test-all runs them)); $(PYTEST) -m 'not long'
 
 test-all: check
-	@$(call say,pytest with the long tests); $(BIN)/python -m pytest -q
+	@$(call say,pytest with the long tests); $(PYTEST)
 
 demo: venv
 	@$(BIN)/python examples/demo_agent/check_port.py --db $(DB) --port $(PORT)
