@@ -65,7 +65,9 @@ def test_unknown_input_says_what_is_supported(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [TAU.read_bytes()[:900], gzip.compress(TAU.read_bytes())[:-20], b"\x1f\x8bnothing", b"[" * 100_000]
+    "content",
+    [TAU.read_bytes()[:900], gzip.compress(TAU.read_bytes())[:-20], b"\x1f\x8bnothing", b"[" * 100_000],
+    ids=["cut JSON", "cut gzip", "no gzip", "bottomless"],
 )
 def test_broken_files_are_named(tmp_path, content):
     """Truncated JSON, truncated or damaged gzip and bottomless nesting are told as such."""

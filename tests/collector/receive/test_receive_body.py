@@ -24,6 +24,7 @@ def refused(body, encoding, limit=10_000):
         (zlib.compress(TEXT), "deflate"),
         (gzip.compress(TEXT[:7]) + gzip.compress(TEXT[7:]), "gzip"),
     ],
+    ids=["identity", "gzip", "deflate", "gzip members"],
 )
 def test_bodies_of_every_encoding_are_read(body, encoding):
     """Plain, gzip, deflate, and several gzip members in a row."""
