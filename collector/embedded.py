@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, attach, detach, set_value
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
@@ -16,16 +14,7 @@ from toolwitness.collector.receive.decode import rows_of_request
 from toolwitness.collector.store.receipt import Receipt
 from toolwitness.collector.store.remote import RemoteStore, running
 from toolwitness.collector.store.store import Store
-
-
-@contextmanager
-def _unobserved() -> Iterator[None]:
-    """Keep the application's own instrumentation from recording what telemetry does."""
-    token = attach(set_value(_SUPPRESS_INSTRUMENTATION_KEY, True))
-    try:
-        yield
-    finally:
-        detach(token)
+from toolwitness.sdk.transport import our_export
 
 
 class _CountingExporter(SpanExporter):
@@ -49,7 +38,7 @@ class _CountingExporter(SpanExporter):
         """
         if self._ended:
             return SpanExportResult.FAILURE
-        with _unobserved():
+        with our_export():
             receipt = self._store(spans)
         with self._lock:
             self._receipt += receipt

@@ -193,7 +193,7 @@ def span_name(record: Record) -> str:
     """The span's name; an unregistered tool's name is model text and stays out of it."""
     tool = getattr(record, "tool", "")
     if getattr(record, "registered", None) == "no":
-        tool = "(unregistered)"
+        tool = names.UNREGISTERED
     prefix, subject = {
         RecordKind.RUN: ("invoke_agent", getattr(record, "agent", None)),
         RecordKind.DECISION: ("chat", getattr(record, "model", None)),

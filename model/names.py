@@ -9,6 +9,9 @@ from __future__ import annotations
 SCOPE = "toolwitness"
 """Instrumentation scope of every span of ours."""
 
+UNREGISTERED = "(unregistered)"
+"""Stands for a tool's name that is in no catalog, since that is model text."""
+
 OPERATION = "gen_ai.operation.name"
 RECORD = "toolwitness.record"
 """Which record a span is; its presence marks a span as ours."""

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from toolwitness.model.digest import digest
+from toolwitness.model.names import UNREGISTERED
 from toolwitness.redaction import scan_text
 
 _MAX_LABEL = 256
@@ -13,7 +14,6 @@ _MAX_TEXT = 16 * 1024
 _TOOL_NAME = re.compile(r"\w[\w.:/\-]{0,63}")
 _TITLE = re.compile(r"\w[\w .:/\-]{0,127}")
 _TYPE_NAME = re.compile(r"[A-Za-z_]\w{0,127}")
-UNREGISTERED = "(unregistered)"
 
 
 def mask(text: str) -> str:

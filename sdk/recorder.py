@@ -11,6 +11,7 @@ from typing import Any
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.names import UNREGISTERED
 from toolwitness.redaction import RedactionPolicy
 from toolwitness.sdk import context
 from toolwitness.sdk.assemble import Assembler
@@ -124,7 +125,7 @@ class Recorder:
                 start_span_id=self.ids.span_id(),
                 attempt_ordinal=attempt.ordinal,
                 server=call.server if call.definition is not None else "",
-                tool=call.tool if call.definition is not None else "(unregistered)",
+                tool=call.tool if call.definition is not None else UNREGISTERED,
                 started_ns=attempt.start_ns,
                 decision_id=None if call.decision is None else call.decision.id,
                 call_ordinal=call.ordinal,

@@ -96,9 +96,9 @@ def loud_exporters() -> None:
 def our_export() -> Iterator[None]:
     """Mark this thread as exporting for us: HTTP instrumentations of the application look away, exporter logs are ours."""
     token = otel_context.attach(otel_context.set_value(otel_context._SUPPRESS_INSTRUMENTATION_KEY, True))  # noqa: SLF001 -- the key that all instrumentations look for has no public name
-    _exporting.active = True
+    before, _exporting.active = getattr(_exporting, "active", False), True
     try:
         yield
     finally:
-        _exporting.active = False
+        _exporting.active = before
         otel_context.detach(token)
