@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import json
 import os
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, say, show
 from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
 
 app = typer.Typer(
@@ -41,8 +41,6 @@ _LOG_LINES_SHOWN = 12
 _RUNS_SHOWN = 50
 _INTERRUPTED = 130
 
-Db = Annotated[Path, typer.Option(help="The database file.", dir_okay=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Origin = Annotated[str | None, typer.Option("--source", help="Only what came from there: live, demo, or an import's format.")]
 
 
@@ -50,39 +48,6 @@ class By(StrEnum):
     """What figures can be split by."""
 
     WEEK = "week"
-
-
-def _part(name: str) -> Any:
-    """A module of the product, imported when a command needs it.
-
-    Raises MissingExtraError where the extra that it needs is not installed.
-    """
-    try:
-        return importlib.import_module(f"toolwitness.{name}")
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("toolwitness"):
-            raise
-        raise MissingExtraError(
-            f"this command needs {missing.name}, which is not installed: pip install 'toolwitness[collector]'"
-        ) from missing
-
-
-def _say(text: str) -> None:
-    """Tell a person something, on standard error, which leaves standard output to the answer."""
-    typer.echo(text, err=True)
-
-
-def _on_terminal() -> bool:
-    """Whether a person reads the answer as it is printed."""
-    return sys.stdout.isatty()
-
-
-def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False))
-
-
-def _show(view: object) -> None:
-    _part("replay.tables").console().print(view)
 
 
 def _print_version(wanted: bool) -> None:
@@ -111,14 +76,14 @@ def up(
     ] = None,
 ) -> None:
     """Receive from agents and show the pages, until Ctrl-C."""
-    remote = _part("collector.store.remote").running(db)
+    remote = part("collector.store.remote").running(db)
     if remote is not None:
         typer.echo(f"toolwitness already serves {db} at {remote.url}")
         if port not in {0, urlsplit(remote.url).port}:
-            _say(f"port {port} was not used; to move it there, stop it first: toolwitness down --db {db}")
+            say(f"port {port} was not used; to move it there, stop it first: toolwitness down --db {db}")
         return
     hosts = [host, *(allow_host or ())]
-    _part("collector.store.store").check_file(db, read_only=False)
+    part("collector.store.store").check_file(db, read_only=False)
     if detach:
         typer.echo(f"toolwitness serves {db} at {_start_in_background(db, host, port, hosts)}")
         return
@@ -126,7 +91,7 @@ def up(
 
 
 def _serve(db: Path, host: str, port: int, hosts: list[str]) -> None:
-    serving = _part("collector.receive.serve")
+    serving = part("collector.receive.serve")
     collector = serving.Collector(db, hosts=hosts)
     build_app = _app_builder()
     serving.serve(
@@ -142,10 +107,10 @@ def _app_builder() -> Callable[[Any], Any]:
     """What makes the application: with pages where they are installed, else the receiver alone."""
     build: Callable[[Any], Any]
     try:
-        build = _part("dashboard.server").build_app
+        build = part("dashboard.server").build_app
     except MissingExtraError as missing:
-        _say(f"without pages: {missing.__cause__}; they come with pip install 'toolwitness[dashboard]'")
-        build = _part("collector.receive.server").build_app
+        say(f"without pages: {missing.__cause__}; they come with pip install 'toolwitness[dashboard]'")
+        build = part("collector.receive.server").build_app
     return build
 
 
@@ -163,7 +128,7 @@ def _start_in_background(db: Path, host: str, port: int, hosts: list[str]) -> st
         process = subprocess.Popen(  # noqa: S603 -- this very program
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
-    running = _part("collector.store.remote").running
+    running = part("collector.store.remote").running
     end = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < end and process.poll() is None:
         remote = running(db)
@@ -186,17 +151,17 @@ def _log_since(db: Path, begin: int) -> list[str]:
 @app.command()
 def down(db: Db = Path("toolwitness.duckdb")) -> None:
     """Stop the toolwitness that serves a file; all that it accepted is stored."""
-    owner = _part("collector.store.owner").read_owner(db)
+    owner = part("collector.store.owner").read_owner(db)
     if owner is None:
         typer.echo(f"no toolwitness serves {db}")
         return
-    if _part("collector.store.remote").running(db) is None:
+    if part("collector.store.remote").running(db) is None:
         raise StoreHeldError(
             f"process {owner.pid} says that it holds {db}, but does not answer at {owner.url}; see what it is, and stop it"
         )
     os.kill(owner.pid, signal.SIGTERM)
     end = time.monotonic() + _STOP_TIMEOUT_S
-    while _part("collector.store.owner").read_owner(db) is not None:
+    while part("collector.store.owner").read_owner(db) is not None:
         if time.monotonic() > end:
             raise StoreHeldError(f"process {owner.pid} has not stopped within {_STOP_TIMEOUT_S:.0f} s; see {_log_path(db)}")
         time.sleep(_POLL_S)
@@ -230,27 +195,27 @@ def import_(
 ) -> None:
     """Import recorded runs; importing the same file again changes nothing."""
     try:
-        importing = _part("collector.importing")
+        importing = part("collector.importing")
         with _progress() as progress:
             result = importing.import_into(db, paths, format=format, tools=tools, progress=progress)
     except KeyboardInterrupt as interrupted:
-        _say("toolwitness: interrupted; import the same files again for the rest, nothing is stored twice")
+        say("toolwitness: interrupted; import the same files again for the rest, nothing is stored twice")
         raise typer.Exit(_INTERRUPTED) from interrupted
     if as_json:
-        _print_json(result)
+        print_json(result)
         return
     counts = ", ".join(f"{result[name]} {name}" for name in ("runs", "decisions", "calls"))
     typer.echo(f"{counts}; of {result['received']} spans {result['stored']} stored, {result['duplicate']} known already")
     for reason, count in result["rejected"].items():
-        _say(f"{count} rejected: {reason}")
+        say(f"{count} rejected: {reason}")
     typer.echo(f"See them with: toolwitness tools --db {db}")
 
 
 def _tell_sources(source: Any, origin: str | None) -> None:
     """Where nothing comes from the source that was asked for, say which sources there are."""
-    there = _part("replay.metrics").sources(source)["source"].to_list()
+    there = part("replay.metrics").sources(source)["source"].to_list()
     if origin is not None and origin not in there:
-        _say(f"nothing here has the source {origin!r}; there is: {', '.join(there) or 'no source at all'}")
+        say(f"nothing here has the source {origin!r}; there is: {', '.join(there) or 'no source at all'}")
 
 
 @app.command()
@@ -263,16 +228,16 @@ def runs(
     as_json: AsJson = False,
 ) -> None:
     """List the runs, newest first."""
-    if limit is None and _on_terminal() and not as_json:
+    if limit is None and on_terminal() and not as_json:
         limit = _RUNS_SHOWN
-    with _part("replay.load").open_source(db) as source:
-        found = _part("replay.metrics").runs(source, origin=origin, limit=limit)
-        ids = [] if as_json else _part("replay.runs").run_ids(source)
+    with part("replay.load").open_source(db) as source:
+        found = part("replay.metrics").runs(source, origin=origin, limit=limit)
+        ids = [] if as_json else part("replay.runs").run_ids(source)
         _tell_sources(source, origin)
     if as_json:
-        _print_json(found.drop("total").to_dicts())
+        print_json(found.drop("total").to_dicts())
         return
-    _show(_part("replay.tables").runs_table(found.to_dicts(), ids))
+    show(part("replay.tables").runs_table(found.to_dicts(), ids))
 
 
 @app.command()
@@ -282,13 +247,13 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Show one run step by step: what was visible, chosen, checked, attempted, observed and used later."""
-    with _part("replay.load").open_source(db) as source:
-        found = _part("replay.runs").replay_run(source, run)
+    with part("replay.load").open_source(db) as source:
+        found = part("replay.runs").replay_run(source, run)
     if as_json:
         about = {"run": found.run, "task": found.task, "trial": found.trial, "run_outcome": found.outcome}
-        _print_json([about | asdict(step) for step in found.steps])
+        print_json([about | asdict(step) for step in found.steps])
         return
-    _show(_part("replay.transcript").replay_view(found))
+    show(part("replay.transcript").replay_view(found))
 
 
 @app.command()
@@ -299,13 +264,13 @@ def tools(
     as_json: AsJson = False,
 ) -> None:
     """Show how each tool is doing."""
-    with _part("replay.load").open_source(db) as source:
-        rows = _part("replay.metrics").tool_rows(source, by_week=by is By.WEEK, origin=origin)
+    with part("replay.load").open_source(db) as source:
+        rows = part("replay.metrics").tool_rows(source, by_week=by is By.WEEK, origin=origin)
         _tell_sources(source, origin)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
-    _show(_part("replay.tables").tools_table(rows))
+    show(part("replay.tables").tools_table(rows))
 
 
 def main() -> None:
@@ -316,7 +281,7 @@ def main() -> None:
     try:
         app()
     except (ToolwitnessError, OSError) as error:
-        _say(f"toolwitness: {error}")
+        say(f"toolwitness: {error}")
         sys.exit(1)
 
 

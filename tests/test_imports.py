@@ -38,7 +38,7 @@ def test_names_of_the_front_door_load_nothing_heavy(tmp_path):
 @pytest.mark.parametrize("module", ["toolwitness.model.outcome", "toolwitness.sdk", "toolwitness.collector.store.store"])
 def test_user_folders_do_not_shadow_ours(tmp_path, module):
     """A project with folders `model`, `sdk` and `collector` of its own gets ours under our name."""
-    for name in ("model", "sdk", "collector", "redaction", "replay", "dashboard"):
+    for name in ("model", "sdk", "collector", "redaction", "replay", "dashboard", "commands"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the user\\'s own package was imported')\n")
 

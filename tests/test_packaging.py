@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDERS = ("model", "redaction", "sdk", "collector", "replay", "dashboard")
+FOLDERS = ("model", "redaction", "sdk", "collector", "replay", "dashboard", "commands")
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "var", "tests")
 
 

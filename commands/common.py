@@ -1,0 +1,51 @@
+"""What every command shares: parts imported on demand, and the two ways of telling something."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from toolwitness.model.exceptions import MissingExtraError
+
+Db = Annotated[Path, typer.Option(help="The database file.", dir_okay=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def part(name: str) -> Any:
+    """A module of the product, imported when a command needs it.
+
+    Raises MissingExtraError where the extra that it needs is not installed.
+    """
+    try:
+        return importlib.import_module(f"toolwitness.{name}")
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("toolwitness"):
+            raise
+        raise MissingExtraError(
+            f"this command needs {missing.name}, which is not installed: pip install 'toolwitness[collector]'"
+        ) from missing
+
+
+def say(text: str) -> None:
+    """Tell a person something, on standard error, which leaves standard output to the answer."""
+    typer.echo(text, err=True)
+
+
+def on_terminal() -> bool:
+    """Whether a person reads the answer as it is printed."""
+    return sys.stdout.isatty()
+
+
+def print_json(value: object) -> None:
+    """Print a value for programs, on standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def show(view: object) -> None:
+    """Print a table or text for a person."""
+    part("replay.tables").console().print(view)
