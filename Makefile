@@ -9,6 +9,7 @@ PYTHON ?=
 CANDIDATES := $(PYTHON) $(if $(PYTHON),,python3 python3.14 python3.13 python3.12 python3.11 python)
 
 VENV := .venv
+BENCH := .venv-bench
 BIN := $(VENV)/bin
 # An environment is ready for one content of these files at one place: it holds absolute paths, so a copied tree needs its own.
 FINDS_US := import importlib.util, sys; sys.exit(importlib.util.find_spec('toolwitness') is None)
@@ -24,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 say = printf '%s\n' "toolwitness: $(1)"
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-.PHONY: help venv types check test test-all demo demo-stop clean
+.PHONY: help venv types check test test-all bench demo demo-stop clean
 .NOTPARALLEL:
 
 help:
@@ -34,6 +35,7 @@ help:
 	  'make test       lint, types, import contracts and tests' \
 	  'make test-all   the same, with the long tests' \
 	  'make check      the same, without the tests' \
+	  'make bench      how fast redaction is beside a peer; fails where it is slower' \
 	  'make clean      stop the demo; remove its data, the environment and all caches'
 
 venv:
@@ -73,6 +75,12 @@ test: check
 test-all: check
 	@$(call say,pytest with the long tests); $(PYTEST)
 
+# In an environment of its own: the peer brings plugins that would take part in our tests.
+bench: venv
+	@[ -x $(BENCH)/bin/python ] || { $(call say,making $(BENCH) with the peer that redaction is measured against); $(BIN)/python -m venv $(BENCH); }
+	@$(call quietly,$(BENCH)/bin/python -m pip install --quiet --only-binary=:all: --no-compile --constraint constraints.txt --editable '.[bench]')
+	@$(BENCH)/bin/python benchmarks/redaction.py --gate
+
 demo: venv
 	@$(BIN)/python examples/demo_agent/check_port.py --db $(DB) --port $(PORT)
 	@$(call say,making and loading demo data (half a minute)); $(BIN)/python examples/demo_agent/run.py --db $(DB)
@@ -89,5 +97,5 @@ demo-stop: venv
 clean:
 	@if [ -x $(BIN)/toolwitness ] && [ -e $(DB).owner.json ]; then $(BIN)/toolwitness down --db $(DB); fi
 	@$(call say,removing $(VENV)$(,) var$(,) build$(,) dist and caches)
-	@rm -rf $(VENV) .types var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH) .types var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from toolwitness.model.catalog import ToolDefinition
     from toolwitness.sdk.calls import CallScope
     from toolwitness.sdk.decorator import tool
+    from toolwitness.sdk.redacting import RedactingSpanExporter
     from toolwitness.sdk.scopes import DecisionScope, RunScope
     from toolwitness.sdk.settings import Settings
     from toolwitness.sdk.setup import flush
 
 __all__ = [
+    "RedactingSpanExporter",
     "Settings",
     "ToolDefinition",
     "call",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "RedactingSpanExporter": "toolwitness.sdk.redacting",
     "Settings": "toolwitness.sdk.settings",
     "ToolDefinition": "toolwitness.model.catalog",
     "flush": "toolwitness.sdk.setup",
@@ -98,8 +101,9 @@ def uninstrument() -> None:
 def run(task: str | None = None, **facts: Any) -> RunScope:
     """Begin a run: one task given to the agent. To be used as `with toolwitness.run(task="refund-4711") as run:`.
 
-    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels). Tell its outcome
-    by `run.finish("success", source="verifier")`; a run that is not told stays unknown.
+    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels),
+    `subject` (the one that the run is about; only a keyed digest of it is kept, by which `toolwitness purge` and `export`
+    find the run again). Tell its outcome by `run.finish("success", source="verifier")`; a run that is not told stays unknown.
     """
     return cast("RunScope", _scope("run", task, facts))
 

@@ -1,4 +1,4 @@
-"""The command line: `toolwitness up | down | import | runs | replay | tools`.
+"""The command line: `toolwitness up | down | import | runs | replay | tools | check | explain-redaction | purge | export`.
 
 Parts are imported inside the commands, so that `--help` is quick and a bare install can say which extra is missing.
 """
@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from toolwitness.commands import data, ingest, privacy
 from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, say, show
 from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
 
@@ -271,6 +272,13 @@ def tools(
         print_json(rows)
         return
     show(part("replay.tables").tools_table(rows))
+
+
+app.command("check")(privacy.check)
+app.command("explain-redaction")(privacy.explain_redaction)
+app.command("purge")(data.purge)
+app.command("export")(data.export)
+app.command("ingest")(ingest.ingest)
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ class StoreExporter(_CountingExporter):
 
     def _store(self, spans: Sequence[ReadableSpan]) -> Receipt:
         decoded = rows_of_request(encode_spans(spans))
-        (receipt,) = self.store.write_group([decoded.rows], [decoded.rejected])
+        (receipt,) = self.store.write_group([decoded.rows], [decoded.rejected], [decoded.redactions])
         return receipt
 
     def shutdown(self) -> None:

@@ -8,8 +8,15 @@ from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.payload import pretty
 from toolwitness.dashboard.wording import absent, call_name, lasted, pill, plain, plural, short, tone, unknown
 from toolwitness.replay import doubts
-from toolwitness.replay.honest import no_use
-from toolwitness.replay.steps import AttemptReplay, CallReplay, GateReplay, ReconciliationReplay, answer_is_unknown
+from toolwitness.replay.honest import FLAGS, misfits, no_use
+from toolwitness.replay.steps import (
+    AttemptReplay,
+    CallReplay,
+    GateReplay,
+    ReconciliationReplay,
+    VersionCheck,
+    answer_is_unknown,
+)
 
 _MOST_HITS = 20
 
@@ -65,7 +72,16 @@ def _attempt(attempt: AttemptReplay) -> Markup:
             None if attempt.backoff_ms is None else f"after waiting {lasted(attempt.backoff_ms)}",
         ]
     )
-    return tag("li", pill(attempt.status), f" attempt {attempt.ordinal}", facts)
+    return tag("li", pill(attempt.status), f" attempt {attempt.ordinal}", facts, _raised(attempt))
+
+
+def _raised(attempt: AttemptReplay) -> Markup | None:
+    """What the attempt's exception came from and where it was raised, to be opened; its text is not recorded."""
+    if not attempt.error_causes and not attempt.error_frames:
+        return None
+    told = [tag("li", tag("span", "caused by ", class_="soft"), cause) for cause in attempt.error_causes]
+    told += [tag("li", tag("code", frame)) for frame in attempt.error_frames]
+    return tag("details", tag("summary", "where it was raised"), tag("ul", *told, class_="plain"))
 
 
 def _finding(found: ReconciliationReplay) -> Markup:
@@ -119,6 +135,22 @@ def _schema(call: CallReplay) -> Markup:
     return fact("Schema", *parts)
 
 
+def _version(check: VersionCheck, own: str | None) -> Markup:
+    """What a version of the schema says of the arguments."""
+    whose = " the version it was proposed under" if check.schema_digest == own else " another version"
+    places = join((tag("li", place) for place in misfits(check)), "")
+    listed = tag("ul", places, class_="plain") if check.failures else None
+    return tag("li", pill(check.verdict), tag("span", whose, " ", class_="soft"), short(check.schema_digest), listed)
+
+
+def _validity(call: CallReplay) -> Markup:
+    """What each known version says of the raw arguments as proposed."""
+    if not call.argument_checks:
+        return fact("Arguments fit", unknown())
+    versions = (_version(check, call.schema_digest) for check in call.argument_checks)
+    return fact("Arguments fit", tag("ul", *versions, class_="plain"))
+
+
 def _effects(call: CallReplay) -> Markup:
     effect = unknown("side effect unknown") if call.side_effect == "unknown" else plain(call.side_effect)
     known = {"yes": ", idempotent", "no": ", not idempotent"}
@@ -162,6 +194,10 @@ def _warning(call: CallReplay) -> Markup | None:
     return tag("p", tag("strong", "Warning: "), f"ran although denied by {gate}", class_="warning", role="alert")
 
 
+def _flag(flag: str) -> Markup:
+    return tag("p", tag("strong", "Flag: "), FLAGS.get(flag, plain(flag)), class_="warning", role="alert")
+
+
 def _arguments(call: CallReplay) -> list[Markup]:
     """The arguments, twice where the tool was run with others than the model proposed."""
     if call.executed_arguments is None:
@@ -180,9 +216,11 @@ def call_card(call: CallReplay, names: dict[str, str]) -> Markup:
     result = tag("details", tag("summary", "recorded result"), pretty(call.result)) if call.result is not None else None
     rows = [
         _warning(call),
+        *(_flag(flag) for flag in call.flags),
         *_arguments(call),
         fact("Values from", ", ".join(sources)) if sources else None,
         _schema(call),
+        _validity(call),
         _effects(call),
         _listed("Gates", [_gate(gate) for gate in call.gates], "none recorded"),
         _listed("Attempts", [_attempt(attempt) for attempt in call.attempts], stopped),

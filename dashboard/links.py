@@ -15,6 +15,7 @@ from toolwitness.dashboard.markup import Child, Markup, tag
 TOOL_HEALTH = "/"
 FAILED_RUNS = "/failed-runs"
 REPLAY = "/replay"
+INGEST = "/ingest"
 
 # A plain click makes one entry in the browser's history, with the whole address, and Streamlit is told as if the reader had
 # gone there by Back or Forward: it then runs the page of that path with those parameters and adds no entry of its own.

@@ -26,7 +26,7 @@ from toolwitness.dashboard.wording import (
     unknown,
     when,
 )
-from toolwitness.replay.honest import NO_CALLS, VISIBILITY_UNKNOWN, no_use, no_utilisation
+from toolwitness.replay.honest import NO_CALLS, SCHEMA_UNKNOWN, VISIBILITY_UNKNOWN, no_use, no_utilisation
 
 Row = Mapping[str, Any]
 Trends = Mapping[tuple[str, str], Mapping[str, Week]]
@@ -62,6 +62,21 @@ def _part(part: int, whole: int, *, none: str = NO_CALLS, bad: bool = False) -> 
     return join([_plain_part(part, whole), bar(part, whole, bad=bad)])
 
 
+def fit(it: Row) -> str:
+    """How many arguments did not fit their schema, and of how many that is open, as far as there are such."""
+    told = (("invalid", it["arguments_invalid"]), ("indeterminate", it["arguments_indeterminate"]))
+    return ", ".join(f"{number:,} {word}" for word, number in told if number)
+
+
+def _fit(it: Row) -> Markup:
+    """Valid arguments of those checked; what is invalid and what is open stand beneath, each by itself."""
+    whole = it["arguments_checked"]
+    if not whole:
+        return unknown(SCHEMA_UNKNOWN)
+    rest = fit(it)
+    return join([_part(it["arguments_valid"], whole), _under(rest) if rest else None])
+
+
 def trends_of(by_week: pl.DataFrame) -> dict[tuple[str, str], dict[str, Week]]:
     """Calls, good ones and errors by tool and week, from the frame with one row per tool and week."""
     trends: dict[tuple[str, str], dict[str, Week]] = {}
@@ -74,11 +89,12 @@ def _of_calls(it: Row) -> list[Markup | None]:
     """The cells from errors to utilisation; a tool without calls says so once, in its cell of calls, and shows none here."""
     calls = it["calls"]
     if not calls:
-        return [None] * 5
+        return [None] * 6
     facts = {name: it[name] for name in ("calls", "errors", "measured", "not_measurable")}
     return [
         _part(it["errors"], calls, bad=True),
         *(_plain_part(it[name], calls) for name in ("timeouts", "unknown_commits", "rejected")),
+        _fit(it),
         _part(it["utilisation_either"], it["utilisation_denominator"], none=no_utilisation(**facts)),
     ]
 
@@ -92,6 +108,7 @@ _TOOL_HEADS = (
     ("Timeouts", _RIGHT),
     ("Unknown commits", _RIGHT),
     ("Rejected", _RIGHT),
+    ("Valid arguments", _RIGHT),
     ("Utilisation", _RIGHT),
 )
 
@@ -151,10 +168,12 @@ def _use(it: Row) -> Markup:
     return absent(why)
 
 
-def _arguments(text: str | None) -> Markup:
-    if text is None:
-        return unknown("not recorded")
-    return brief(json.loads(text))
+def _arguments(it: Row) -> Markup:
+    """The redacted arguments, with a mark where they did not fit their schema or where that is open."""
+    verdict = it["arguments_valid"]
+    marked = _under(pill(verdict)) if verdict in {"invalid", "indeterminate"} else None
+    shown = unknown("not recorded") if it["arguments"] is None else brief(json.loads(it["arguments"]))
+    return join([shown, marked])
 
 
 _CALL_HEADS = (
@@ -187,7 +206,7 @@ def calls_table(frame: pl.DataFrame, caption: str) -> Markup:
             tag("td", count(it["attempts"]), class_=_RIGHT),
             tag("td", _duration(it), class_=_RIGHT),
             tag("td", _use(it)),
-            tag("td", _arguments(it["arguments"])),
+            tag("td", _arguments(it)),
             tag("td", when(it["started"])),
         )
 

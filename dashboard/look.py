@@ -164,6 +164,11 @@ STYLE = """
   border-radius: .35rem; margin: .25rem 0 .9rem; white-space: pre-wrap; color: inherit; }
 .tw.heading { display: flex; gap: .3rem 1rem; align-items: baseline; flex-wrap: wrap; scroll-margin-top: 4.5rem; }
 .tw.heading h2, .tw.heading h3 { margin: 0; padding: 0; overflow-wrap: anywhere; min-width: 0; }
+.tw.verdict { color: var(--good); font-weight: 500; margin: .2rem 0 0; }
+.tw.alarm { color: var(--bad); background: var(--bad-bg); border-left: 4px solid var(--bad); padding: .7rem 1rem;
+  border-radius: .3rem; }
+.tw.part { margin-top: .9rem; } .tw.part h3 { margin: 0; padding: 0; }
+.tw.part p { margin: .1rem 0 0; font-size: .88rem; color: var(--soft); }
 .tw.note { color: var(--soft); font-size: .88rem; }
 @media (max-width: 640px) { .tw .row { grid-template-columns: 1fr; } .tw .row > .k { padding-top: .2rem; } }
 </style>

@@ -1,4 +1,4 @@
-"""The three pages by their address."""
+"""The pages by their address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit import Page
 
 from toolwitness.dashboard import links
-from toolwitness.dashboard.views import failed_runs, one_run, tool_health
+from toolwitness.dashboard.views import failed_runs, ingest, one_run, tool_health
 
 
 def pages() -> dict[str, Page]:
@@ -15,4 +15,5 @@ def pages() -> dict[str, Page]:
         links.TOOL_HEALTH: st.Page(tool_health.draw, title="Tool health", url_path="tool-health", default=True),
         links.FAILED_RUNS: st.Page(failed_runs.draw, title="Failed runs", url_path="failed-runs"),
         links.REPLAY: st.Page(one_run.draw, title="Replay", url_path="replay"),
+        links.INGEST: st.Page(ingest.draw, title="Ingest", url_path="ingest"),
     }

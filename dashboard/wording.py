@@ -38,6 +38,8 @@ _TONES = {
     "needs_approval": _HOLD,
     "modify": _WARN,
     "skip": _CALM,
+    # verdicts of schemas; invalid stands among the observations
+    "valid": _GOOD,
     # attempts, observations, findings
     "ok": _GOOD,
     "error": _BAD,

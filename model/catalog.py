@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolwitness.model.declared import Declared
 from toolwitness.model.digest import digest
 from toolwitness.model.enums import Known, PrivacyClass, SideEffect
 from toolwitness.model.records import Member
@@ -27,13 +28,13 @@ class ToolDefinition:
     version: str | None = None
     side_effect: SideEffect = SideEffect.UNKNOWN
     idempotent: Known = Known.UNKNOWN
-    classes: Mapping[str, PrivacyClass] = field(default_factory=dict)
+    classes: Mapping[str, Declared | PrivacyClass | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take the names of enum members too; raises ValueError for one that does not exist."""
         object.__setattr__(self, "side_effect", SideEffect(self.side_effect))
         object.__setattr__(self, "idempotent", Known(self.idempotent))
-        object.__setattr__(self, "classes", {path: PrivacyClass(cls) for path, cls in self.classes.items()})
+        object.__setattr__(self, "classes", {path: Declared.of(cls) for path, cls in self.classes.items()})
 
     def content(self) -> dict[str, Any]:
         """What `definition_digest` covers: name, description, input, output and annotations."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +16,13 @@ from enum import StrEnum
 from typing import Any
 
 from toolwitness.model import names
+from toolwitness.model.digest import KeyedDigest
 from toolwitness.model.enums import RecordKind
 from toolwitness.model.records import RECORD_TYPES, Record
 
 Attributes = dict[str, str | bool | int | float | tuple[str, ...]]
 
+_KEYED_DIGEST = re.compile(r"[0-9a-f]{32}")
 _OPERATION_OF = {RecordKind.RUN: "invoke_agent", RecordKind.DECISION: "chat", RecordKind.CALL: "execute_tool"}
 
 
@@ -68,6 +71,13 @@ def _read_json(value: object) -> str:
     return text
 
 
+def _read_keyed_digest(value: object) -> str:
+    text = _read_str(value)
+    if not _KEYED_DIGEST.fullmatch(text):
+        raise ValueError("32 hex digits are needed")
+    return text
+
+
 def _read_strings(value: object) -> list[str]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(type(item) is str for item in value):
         raise TypeError("an array of strings is needed")
@@ -77,6 +87,13 @@ def _read_strings(value: object) -> list[str]:
 def _enum_reader(enum: type[StrEnum]) -> Callable[[Any], str]:
     def read(value: object) -> str:
         return enum(_read_str(value)).value
+
+    return read
+
+
+def _enums_reader(enum: type[StrEnum]) -> Callable[[Any], list[str]]:
+    def read(value: object) -> list[str]:
+        return [enum(item).value for item in _read_strings(value)]
 
     return read
 
@@ -99,10 +116,14 @@ def _column(name: str, annotation: Any) -> Column:
     item = _item_type(kind)
     if item is str:
         return Column(name, attribute, "VARCHAR[]", _read_strings)
+    if isinstance(item, type) and issubclass(item, StrEnum):
+        return Column(name, attribute, "VARCHAR[]", _enums_reader(item))
     if item is not None or getattr(kind, "__name__", "") == "Json":
         return Column(name, attribute, "VARCHAR", _read_json, free_text=item is None)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return Column(name, attribute, "VARCHAR", _enum_reader(kind))
+    if kind is KeyedDigest:
+        return Column(name, attribute, "VARCHAR", _read_keyed_digest)
     plain = {
         bool: ("BOOLEAN", _read_bool),
         int: ("BIGINT", _read_int),
@@ -130,8 +151,8 @@ def _write(value: Any) -> str | bool | int | float | tuple[str, ...]:
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, tuple):
-        if all(type(item) is str for item in value):
-            return value
+        if all(isinstance(item, str) for item in value):
+            return tuple(item.value if isinstance(item, StrEnum) else item for item in value)
         return json.dumps([dataclasses.asdict(item) for item in value], ensure_ascii=False, separators=(",", ":"))
     return typing.cast("str | bool | int | float", value)
 
@@ -155,10 +176,13 @@ def _field_value(annotation: Any, stored: Any) -> Any:
     item = _item_type(kind)
     if item is str:
         return tuple(stored)
+    if isinstance(item, type) and issubclass(item, StrEnum):
+        return tuple(item(member) for member in stored)
     if item is not None:
         hints = typing.get_type_hints(item)
         return tuple(
-            item(**{name: _field_value(hints[name], value) for name, value in member.items()}) for member in json.loads(stored)
+            item(**{name: _field_value(hints[name], value) for name, value in member.items()})
+            for member in (json.loads(stored) if isinstance(stored, str) else stored)  # a list where it stands inside another
         )
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(stored)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from typing import Any
+from typing import Any, NewType
+
+KeyedDigest = NewType("KeyedDigest", str)
+"""The first 128 bits of an HMAC-SHA256, as 32 hex digits."""
 
 
 def _as_json(value: object) -> str:
@@ -38,6 +41,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(_octets(canonical_json(value))).hexdigest()
 
 
-def keyed_digest(key: bytes, value: Any) -> str:
+def keyed_digest(key: bytes, value: Any) -> KeyedDigest:
     """HMAC-SHA256 of the canonical JSON under `key`, its first 128 bits as 32 hex digits."""
-    return hmac.new(key, _octets(canonical_json(value)), hashlib.sha256).hexdigest()[:32]
+    return KeyedDigest(hmac.new(key, _octets(canonical_json(value)), hashlib.sha256).hexdigest()[:32])
+
+
+def subject_digest(key: bytes, subject: str) -> KeyedDigest:
+    """What is stored of the one that a run is about; the id itself is stored nowhere (B7)."""
+    return keyed_digest(key, ["subject", subject])

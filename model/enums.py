@@ -177,6 +177,13 @@ class CommitLevel(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Flag(StrEnum):
+    """What about a call deserves a look, whatever became of it (A23)."""
+
+    REDACTED_COPY_IN_ARGUMENTS = "redacted_copy_in_arguments"
+    """A copy that was made for telemetry has flowed back: a redaction placeholder stood among the arguments."""
+
+
 class Finding(StrEnum):
     """What a reconciliation found out about an unknown commit."""
 
@@ -218,6 +225,14 @@ class Outcome(StrEnum):
     UNKNOWN_COMMIT = "unknown_commit"
     CANCELLED = "cancelled"
     SKIPPED = "skipped"
+    INDETERMINATE = "indeterminate"
+
+
+class Validity(StrEnum):
+    """Whether a value fits a schema; indeterminate where nobody can tell, which is neither of the other two."""
+
+    VALID = "valid"
+    INVALID = "invalid"
     INDETERMINATE = "indeterminate"
 
 

@@ -9,7 +9,10 @@ ToolwitnessError
 ├── UnknownQueryError      no named query of that name, or its parameters do not fit
 ├── UnknownFormatError     a file is in no format that the importers know
 ├── BrokenFileError        a file is in a known format but cannot be read to its end
+├── RedactedArgumentError  a tool was given a redaction placeholder in place of a value
 ├── RunNotFoundError       no run of that id is stored
+├── PurgeError             a purge could not be done; the file is as it was
+├── ExportError            an export could not be written
 ├── CollectorAnswerError   a collector answered something that is not its protocol
 └── MissingExtraError      the needed extra is not installed
 """
@@ -57,8 +60,20 @@ class BrokenFileError(ToolwitnessError):
     """A file is in a known format but cannot be read to its end."""
 
 
+class RedactedArgumentError(ToolwitnessError, ValueError):
+    """A tool was given a redaction placeholder in place of a value: a copy made for telemetry has flowed back."""
+
+
 class RunNotFoundError(ToolwitnessError):
     """No run of that id is stored."""
+
+
+class PurgeError(ToolwitnessError):
+    """A purge could not be done; the file is as it was."""
+
+
+class ExportError(ToolwitnessError):
+    """An export could not be written."""
 
 
 class CollectorAnswerError(ToolwitnessError):

@@ -20,6 +20,7 @@ ATTRIBUTE_OF = {
     "run_id": "toolwitness.run.id",
     "source": "toolwitness.source",
     "time_known": "toolwitness.time_known",
+    "subject": "toolwitness.subject.digest",
     # run
     "run_outcome": "toolwitness.run.outcome",
     "outcome_source": "toolwitness.run.outcome_source",
@@ -71,6 +72,8 @@ ATTRIBUTE_OF = {
     "arguments": "gen_ai.tool.call.arguments",
     "executed_arguments": "toolwitness.call.executed_arguments",
     "arguments_digest": "toolwitness.call.arguments_digest",
+    "arguments_valid": "toolwitness.call.arguments_valid",
+    "argument_checks": "toolwitness.call.argument_checks",
     "key_digest": "toolwitness.call.key_digest",
     "action_id": "toolwitness.call.action_id",
     "node": "toolwitness.call.node",
@@ -92,6 +95,7 @@ ATTRIBUTE_OF = {
     "argument_sources": "toolwitness.call.argument_sources",
     "novel_values": "toolwitness.observation.novel_values",
     "minimal": "toolwitness.redaction.minimal",
+    "flags": "toolwitness.call.flags",
     # gate
     "gate_kind": "toolwitness.gate.kind",
     "verdict": "toolwitness.gate.verdict",
@@ -114,6 +118,8 @@ ATTRIBUTE_OF = {
     "transport": "toolwitness.attempt.transport",
     "remote_status": "toolwitness.attempt.remote_status",
     "remote_reference": "toolwitness.attempt.remote_reference",
+    "error_causes": "toolwitness.error.causes",
+    "error_frames": "toolwitness.error.frames",
     # reconciliation
     "finding": "toolwitness.reconciliation.finding",
     "method": "toolwitness.reconciliation.method",

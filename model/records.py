@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NewType
 
+from toolwitness.model.digest import KeyedDigest
 from toolwitness.model.enums import (
     AttemptStatus,
     CommitLevel,
@@ -18,6 +19,7 @@ from toolwitness.model.enums import (
     ErrorClass,
     Exposure,
     Finding,
+    Flag,
     GateKind,
     GateMode,
     Known,
@@ -28,6 +30,7 @@ from toolwitness.model.enums import (
     RecordKind,
     RunOutcome,
     SideEffect,
+    Validity,
     Verdict,
 )
 
@@ -69,12 +72,33 @@ class LeafOrigin:
     origin: Origin
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One place where a value does not fit a schema: its JSON pointer and the schema's keyword, never the value.
+
+    A name that the schema does not declare is model text; `*` stands for it in the pointer.
+    """
+
+    pointer: str
+    keyword: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentCheck:
+    """What one version of a tool's input schema says of the raw arguments (A5); where indeterminate, what is left open."""
+
+    schema_digest: str
+    verdict: Validity
+    failures: tuple[Failure, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """What every record carries.
 
     `source` says what produced it (`live`, `demo`, or an import's format); `time_known` is False where the span's times are
-    deterministic offsets that stand for an order only.
+    deterministic offsets that stand for an order only. `subject` is a keyed digest of the one that the run is about (B7); it
+    stands on every record, since a process that dies never sends the run's own.
     """
 
     kind: ClassVar[RecordKind]
@@ -82,6 +106,7 @@ class Record:
     run_id: str
     source: str = "live"
     time_known: bool = True
+    subject: KeyedDigest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,9 +166,10 @@ class Call(Record):
 
     `via` names the dispatcher tool that the model really called where the call resolves to an inner tool; `registered` is
     False where the tool stands in no catalog, so that its name is model text. `arguments_digest` is keyed and taken of the
-    raw canonical arguments. `observation` is the effective status, `transport_status` the outer one. `novel_values` counts
-    informative values that were new in the result; None means not measurable. `argument_sources` are earlier calls whose
-    new values reappear in these arguments.
+    raw canonical arguments. `argument_checks` holds a verdict for each version of the tool's schema that was known when the
+    call was proposed, `arguments_valid` the one of the version it was proposed under. `observation` is the effective
+    status, `transport_status` the outer one. `novel_values` counts informative values that were new in the result; None
+    means not measurable. `argument_sources` are earlier calls whose new values reappear in these arguments.
     """
 
     kind: ClassVar[RecordKind] = RecordKind.CALL
@@ -166,6 +192,8 @@ class Call(Record):
     arguments: Json | None = None
     executed_arguments: Json | None = None
     arguments_digest: str | None = None
+    arguments_valid: Validity | None = None
+    argument_checks: tuple[ArgumentCheck, ...] = ()
     key_digest: str | None = None
     action_id: str | None = None
     node: str | None = None
@@ -187,6 +215,7 @@ class Call(Record):
     argument_sources: tuple[str, ...] = ()
     novel_values: int | None = None
     minimal: str | None = None
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +245,9 @@ class Attempt(Record):
 
     `sent` says whether the request left the process. `effect_ruled_out` is True only on positive proof that this attempt
     changed nothing although it was sent, such as a code declared to come before any commit (A13).
+
+    Of an exception there are the names of the types that it came from (`error_causes`, the nearest first) and its innermost
+    frames as `module:function:line` (`error_frames`, the innermost last), never its text.
     """
 
     kind: ClassVar[RecordKind] = RecordKind.ATTEMPT
@@ -233,6 +265,8 @@ class Attempt(Record):
     vendor_code: str | None = None
     remote_status: int | None = None
     remote_reference: str | None = None
+    error_causes: tuple[str, ...] = ()
+    error_frames: tuple[str, ...] = ()
     key_digest: str | None = None
 
 

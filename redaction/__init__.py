@@ -8,17 +8,26 @@ allowed.
 
 from toolwitness.redaction.clean import Clean, Minimal, clean
 from toolwitness.redaction.detect import scan_text
+from toolwitness.redaction.explain import Explained, explain
+from toolwitness.redaction.fingerprint import FingerprintKey, run_key
 from toolwitness.redaction.placeholder import is_placeholder
-from toolwitness.redaction.policy import RedactionPolicy
+from toolwitness.redaction.policy import Action, Declared, Handling, RedactionPolicy
 from toolwitness.redaction.projection import Projection, project
 
 __all__ = [
+    "Action",
     "Clean",
+    "Declared",
+    "Explained",
+    "FingerprintKey",
+    "Handling",
     "Minimal",
     "Projection",
     "RedactionPolicy",
     "clean",
+    "explain",
     "is_placeholder",
     "project",
+    "run_key",
     "scan_text",
 ]

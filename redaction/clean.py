@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from toolwitness.redaction.classify import Schema
+from toolwitness.redaction.fields import Field, root
 from toolwitness.redaction.policy import RedactionPolicy
 from toolwitness.redaction.projection import Projection, project
 from toolwitness.redaction.walk import OverLimitError, Walk
@@ -19,7 +19,11 @@ from toolwitness.redaction.walk import OverLimitError, Walk
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolwitness.redaction.fingerprint import FingerprintKey
+
 __all__ = ["Clean", "Minimal", "Reason", "clean", "failures"]
+
+_write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 Reason = Literal["error", "size", "time", "depth"]
 """Why there is no clean copy: the redactor failed, or the value was beyond one of its limits."""
@@ -32,7 +36,8 @@ class Clean:
     """A copy that may leave."""
 
     value: Any
-    """JSON-ready: dict with str keys, list, str, finite number, bool or None."""
+    """JSON-ready: dict with str keys, list, str, finite number, bool or None. Not to be changed: equal placeholders may be
+    one object, in this copy and in others."""
     redacted: int
     """In how many places something was taken out: placeholders, masked spans and masked keys."""
     truncated: bool
@@ -40,7 +45,7 @@ class Clean:
 
     def json(self) -> str:
         """Return the value as compact JSON text."""
-        return json.dumps(self.value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return _write(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +86,28 @@ def clean(
     policy: RedactionPolicy | None = None,
     part: str = "args",
     again: bool = False,
+    fingerprints: FingerprintKey | None = None,
 ) -> Clean | Minimal:
     """Return a redacted copy of a value. Never raises an ordinary exception and never changes the value.
 
     Args:
         value: Anything, or a `Projection` of it that was taken earlier.
-        tool: Name of the tool, `server/tool` or `tool`; selects among the policy's declarations.
-        schema: JSON Schema of this part of the tool.
+        tool: Name of the tool, `server/tool` or `tool`, either with `@version`; selects among the policy's declarations.
+        schema: JSON Schema of this part of the tool. It is read once, so it must not be changed afterwards.
         policy: What the application declared; by default nothing, so that unclassified values lose their content.
         part: First step of every path: `args`, `result` or `error`.
         again: The value was cleaned before, so its placeholders stay as they are. Otherwise they are the tool's or
             model's own text, and are escaped.
+        fingerprints: The key of the fingerprints that the policy asks for; without one there are none.
 
     Returns:
         `Clean`, or `Minimal` when the value is beyond the limits or the redactor itself fails; `failures` counts those.
     """
     reason: Reason
     try:
-        walk = Walk(policy or _DEFAULT_POLICY, tool, again=again)
-        return _clean(value, walk, part, schema)
+        used = policy or _DEFAULT_POLICY
+        walk = Walk(used, again=again, fingerprints=fingerprints)
+        return _clean(value, walk, root(used, tool, part, schema))
     except OverLimitError as error:
         reason = error.limit
     except RecursionError:
@@ -110,7 +118,7 @@ def clean(
     return Minimal(reason)
 
 
-def _clean(value: Any, walk: Walk, part: str, schema: Mapping[str, Any] | None) -> Clean:
+def _clean(value: Any, walk: Walk, field: Field) -> Clean:
     projection = value if type(value) is Projection else project(value)
-    cleaned = walk.top(projection.value, part, None if schema is None else Schema(schema, (schema,)))
+    cleaned = walk.top(projection.value, field)
     return Clean(cleaned, walk.redacted, projection.truncated or walk.truncated)

@@ -6,14 +6,10 @@ of `type` itself, exact standard types and the descriptors that the interpreter 
 
 from __future__ import annotations
 
-import datetime as dt
-import pathlib
-from decimal import Decimal
+import sys
 from enum import EnumMeta
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
-from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,39 +19,55 @@ __all__ = ["exact_text", "stored_fields", "type_name"]
 _LONGEST_NAME = 256
 
 
-def exact_text(value: Any, kind: type) -> str | None:
-    """Return the text of a value of an exact standard type, or None for any other type."""
-    if type(kind) is not type:
-        return None  # a metaclass may bring its own hash, which the table below would call
-    reader = _READERS.get(kind)
-    return None if reader is None else reader(value)
-
-
-def _moment(value: dt.datetime | dt.time) -> str | None:
-    """Return the ISO 8601 form, unless a foreign time zone class would be asked for its offset."""
-    zone = type(value.tzinfo)
-    if value.tzinfo is None or zone is dt.timezone or zone is ZoneInfo:
-        return value.isoformat()
-    return value.replace(tzinfo=None).isoformat()
-
-
-_READERS: Final[dict[type, Callable[[Any], str | None]]] = {
-    dt.datetime: _moment,
-    dt.time: _moment,
-    dt.date: dt.date.isoformat,
-    dt.timedelta: str,
-    Decimal: str,
-    UUID: str,
-    pathlib.PosixPath: str,
-    pathlib.WindowsPath: str,
-    pathlib.PurePosixPath: str,
-    pathlib.PureWindowsPath: str,
-}
-
 # Attribute access on a class may run its metaclass; these read the slots of `type` itself.
 _mro = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
 _name = type.__dict__["__name__"].__get__
+
+
+def exact_text(value: Any, kind: type) -> str | None:
+    """Return the text of a value of an exact standard type, or None for any other type."""
+    if type(kind) is not type:
+        return None  # a metaclass may bring its own hash, which the table below would call
+    reader = _readers.get(kind)
+    if reader is None:
+        module = _namespace(kind).get("__module__", _BUILT_IN)
+        if type(module) is not str or module not in _STANDARD:
+            return None
+        _read_standard()
+        reader = _readers.get(kind)
+    return None if reader is None else reader(value)
+
+
+_BUILT_IN: Final = "datetime"
+"""Types written in C have their module in their name alone; of those that are read, only the ones of datetime and decimal."""
+_STANDARD: Final = frozenset({"datetime", "decimal", "uuid", "pathlib", "pathlib._local"})
+_readers: dict[type, Callable[[Any], str | None]] = {}
+
+
+def _read_standard() -> None:
+    """Fill the table from the modules that are loaded: a value of a type exists only where its module does."""
+    for module, names in (
+        ("datetime", ("date", "timedelta")),
+        ("decimal", ("Decimal",)),
+        ("uuid", ("UUID",)),
+        ("pathlib", ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")),
+    ):
+        for name in names if module in sys.modules else ():
+            _readers[getattr(sys.modules[module], name)] = str
+    if (dt := sys.modules.get("datetime")) is not None:
+        _readers[dt.datetime] = _readers[dt.time] = _moment
+        _readers[dt.date] = dt.date.isoformat
+
+
+def _moment(value: Any) -> str | None:
+    """Return the ISO 8601 form, unless a foreign time zone class would be asked for its offset."""
+    zone = type(value.tzinfo)
+    known = {sys.modules["datetime"].timezone, getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None)}
+    if value.tzinfo is None or any(zone is one for one in known):
+        text: str = value.isoformat()
+        return text
+    return _moment(value.replace(tzinfo=None))
 
 
 def type_name(kind: type) -> str:

@@ -28,6 +28,8 @@ def of_call(row: Row, gates: Sequence[object], *, searched: bool) -> tuple[str, 
             "schema version": row["schema_digest"] is None,
             "side effect": row["side_effect"] == "unknown",
             "arguments": row["arguments"] is None,
+            "whether the arguments fit their schema": row["schema_digest"] is not None
+            and row["arguments_valid"] in {None, "indeterminate"},
             "execution": observation == "none" and row["attempts"] == 0 and not gates,
             "end of the result": observation in _CUT,
             "commit": row["outcome"] == "unknown_commit",

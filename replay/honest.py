@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from toolwitness.replay.steps import VersionCheck
+
 ERROR = "error"
 LOST_CALL = "called, but no call was recorded"
 NO_CALLS = "no calls"
 NO_NEW_VALUES = "no new values"
 NO_RESULT = "no result"
 NOT_MEASURABLE = "not measurable"
+SCHEMA_UNKNOWN = "schema unknown"
 UNKNOWN = "unknown"
 VISIBILITY_UNKNOWN = "visibility unknown"
 
@@ -20,9 +23,18 @@ EXPOSURES = {
 }
 """How the visible tools came to be visible, in plain words."""
 
+FLAGS = {"redacted_copy_in_arguments": "a redacted copy stood among the arguments: what was made for telemetry has flowed back"}
+"""What a call's flags mean, in plain words."""
+
 _NOTHING_CAME = frozenset({"none", "timeout", "raised"})
 _ERRORS = frozenset({"error", "business_error", "invalid"})
 _CUT = frozenset({"cut_by_recording", "cut_on_wire"})
+
+
+def misfits(check: VersionCheck) -> list[str]:
+    """The places by which arguments do not fit a schema, or which leave that open, with their keyword, for a reader."""
+    word = "open: " if check.verdict == "indeterminate" else ""
+    return [f"{word}{place.keyword} at {place.pointer or 'the top'}" for place in check.failures]
 
 
 def no_utilisation(*, calls: int, errors: int, measured: int, not_measurable: int) -> str:

@@ -18,6 +18,7 @@ import polars as pl
 from toolwitness.replay.load import Source
 
 _UTILISATION = ("denominator", "in_arguments", "in_answer", "either")
+_ARGUMENTS = ("checked", "valid", "invalid", "indeterminate")
 
 
 def iso_time(ns: int | None) -> str | None:
@@ -41,7 +42,8 @@ def tool_health(source: Source, *, by_week: bool = False, origin: str | None = N
 
     Columns: server, tool, [week], visible, selected, selected_visible, selection_rate (null where visible is 0), calls,
     succeeded, business_rejected, rejected, pending, attempts, good, errors, timeouts, indeterminate, unknown_commits,
-    identical_repeats, utilisation_denominator, utilisation_in_arguments, utilisation_in_answer, utilisation_either,
+    identical_repeats, arguments_checked (calls made under a schema that was known), arguments_valid, arguments_invalid,
+    arguments_indeterminate, utilisation_denominator, utilisation_in_arguments, utilisation_in_answer, utilisation_either,
     measured, not_measurable, runs, runs_succeeded.
     """
     frame = source.query("tools", by_week=by_week, source=origin, week=week)
@@ -55,7 +57,7 @@ def tool_error_classes(source: Source, *, by_week: bool = False, origin: str | N
 
 
 def tool_rows(source: Source, *, by_week: bool = False, origin: str | None = None) -> list[dict[str, Any]]:
-    """`tool_health` as dicts, with `error_classes` as {class: n} and `utilisation` as one dict."""
+    """`tool_health` as dicts, with `error_classes` as {class: n}, and `arguments` and `utilisation` as one dict each."""
     keys = ("server", "tool", "week") if by_week else ("server", "tool")
     classes: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
     for row in tool_error_classes(source, by_week=by_week, origin=origin).iter_rows(named=True):
@@ -63,7 +65,9 @@ def tool_rows(source: Source, *, by_week: bool = False, origin: str | None = Non
     rows = []
     for row in tool_health(source, by_week=by_week, origin=origin).iter_rows(named=True):
         used = {word: row.pop(f"utilisation_{word}") for word in _UTILISATION}
-        rows.append({**row, "error_classes": classes[tuple(row[key] for key in keys)], "utilisation": used})
+        checked = {word: row.pop(f"arguments_{word}") for word in _ARGUMENTS}
+        parts = {"error_classes": classes[tuple(row[key] for key in keys)], "arguments": checked, "utilisation": used}
+        rows.append({**row, **parts})
     return rows
 
 
@@ -79,8 +83,9 @@ def tool_calls(
     """The calls of one tool, newest first.
 
     Columns: run, source, task, trial, run_outcome, decision, call, call_ordinal, via, outcome, ran_although_denied,
-    observation, error_class, rejected_by, attempts, arguments (redacted JSON), identical_repeat, novel_values,
-    in_arguments, in_answer, measurable, duration_ms (null where times are not known), week, total, started.
+    observation, error_class, rejected_by, attempts, arguments (redacted JSON), arguments_valid (valid, invalid,
+    indeterminate, or null where the schema is not known), identical_repeat, novel_values, in_arguments, in_answer,
+    measurable, duration_ms (null where times are not known), week, total, started.
     """
     wanted = {"source": origin, "week": week, "limit": limit}
     return _with_started(source.query("tool_calls", server=server, tool=tool, **wanted))
@@ -130,8 +135,9 @@ def overview(source: Source, *, origin: str | None = None, week: str | None = No
 
     Keys: runs, runs_judged (outcome success or failure), runs_succeeded, runs_failed, decisions, decisions_with_call,
     tools_visible, tools_called, calls, good, errors, timeouts, indeterminate, rejected, pending, unknown_commits,
-    identical_repeats, utilisation_denominator, utilisation_either, measured, not_measurable. Runs stand in the week of
-    their start, decisions and calls in their own.
+    identical_repeats, arguments_checked, arguments_valid, arguments_invalid, arguments_indeterminate,
+    utilisation_denominator, utilisation_either, measured, not_measurable. Runs stand in the week of their start, decisions
+    and calls in their own.
     """
     return source.query("totals", by_week=False, source=origin, week=week).drop("week").row(0, named=True)
 

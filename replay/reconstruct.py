@@ -17,11 +17,13 @@ from toolwitness.replay.steps import (
     AttemptReplay,
     CallReplay,
     GateReplay,
+    Misfit,
     ReconciliationReplay,
     RemovedTool,
     RunReplay,
     StepReplay,
     ToolName,
+    VersionCheck,
     VisibleTool,
 )
 
@@ -87,6 +89,8 @@ def _attempt(row: Row) -> AttemptReplay:
         sent=row["sent"] or "unknown",
         effect_ruled_out=bool(row["effect_ruled_out"]),
         duration_ms=None if announced else _duration_ms(row, "start_ns", "end_ns"),
+        error_causes=tuple(row["error_causes"] or ()),
+        error_frames=tuple(row["error_frames"] or ()),
         **_pick(
             row,
             "retry_reason",
@@ -149,6 +153,7 @@ _CALL_FIELDS = (
     "schema_digest",
     "validated_schema_digest",
     "definition_digest",
+    "arguments_valid",
     "key_digest",
     "action_id",
     "rejected_by",
@@ -178,6 +183,11 @@ def _ran_although_denied_by(row: Row, gates: Sequence[GateReplay]) -> str | None
     return next((kind for kind, verdict in last.items() if verdict == "deny"), None)
 
 
+def _version_check(told: Row) -> VersionCheck:
+    failures = tuple(Misfit(**_pick(one, "pointer", "keyword")) for one in told["failures"])
+    return VersionCheck(failures=failures, **_pick(told, "schema_digest", "verdict"))
+
+
 def _call(row: Row, around: _Around) -> CallReplay:
     call = row["call_id"]
     gates = around.gates.get(call, [])
@@ -191,6 +201,7 @@ def _call(row: Row, around: _Around) -> CallReplay:
         result=_parsed(row["result"]),
         repeat_of=around.repeat_of.get(call),
         ran_although_denied_by=_ran_although_denied_by(row, gates),
+        argument_checks=tuple(_version_check(one) for one in _parsed(row["argument_checks"]) or ()),
         provenance={leaf["pointer"]: leaf["origin"] for leaf in _parsed(row["provenance"]) or ()},
         argument_sources=tuple(row["argument_sources"] or ()),
         gates=tuple(gates),
@@ -202,6 +213,7 @@ def _call(row: Row, around: _Around) -> CallReplay:
         used_in_answers=used[1],
         started=iso_time(row["started_ns"]) if row["time_known"] else None,
         duration_ms=_duration_ms(row, "started_ns", "ended_ns") if row["has_call_span"] else None,
+        flags=tuple(row["flags"] or ()),
         unknown=doubts.of_call(row, gates, searched=any(used) or call not in around.unsearched),
         **_pick(row, *_CALL_FIELDS),
     )

@@ -40,7 +40,11 @@ class GateReplay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptReplay:
-    """One physical attempt; `status` open where only its announcement arrived."""
+    """One physical attempt; `status` open where only its announcement arrived.
+
+    `error_causes` are the types that its exception came from, the nearest first, and `error_frames` where it was raised,
+    `module:function:line`, the innermost last.
+    """
 
     ordinal: int
     status: str
@@ -54,6 +58,8 @@ class AttemptReplay:
     vendor_code: str | None
     remote_status: int | None
     remote_reference: str | None
+    error_causes: tuple[str, ...]
+    error_frames: tuple[str, ...]
     duration_ms: float | None
 
 
@@ -76,6 +82,23 @@ class ToolName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Misfit:
+    """One place where arguments do not fit a schema, or which leaves that open: a JSON pointer and the schema's keyword."""
+
+    pointer: str
+    keyword: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionCheck:
+    """What one version of the tool's input schema says of the arguments as proposed: valid, invalid or indeterminate."""
+
+    schema_digest: str
+    verdict: str
+    failures: tuple[Misfit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallReplay:
     """One logical call, from its proposal to what became of its result.
 
@@ -83,7 +106,9 @@ class CallReplay:
     the later calls and `used_in_answers` the decisions in which values that were new in this result reappear (evidence of
     re-appearance, not of cause). `provenance` maps JSON pointers of arguments to their origin. `repeat_of` is the latest
     earlier call with the same tool and arguments. `executed_arguments` are there only where they differ from those proposed.
-    `ran_although_denied_by` is the enforced gate whose denial did not keep the call from being attempted.
+    `arguments_valid` is the verdict of the version that the call was proposed under, `argument_checks` those of all versions
+    that were known then; both were taken from the raw arguments. `ran_although_denied_by` is the enforced gate whose denial
+    did not keep the call from being attempted. `flags` are words of `model.enums.Flag`.
     """
 
     call: str
@@ -102,6 +127,8 @@ class CallReplay:
     definition_digest: str | None
     arguments: Any
     executed_arguments: Any
+    arguments_valid: str | None
+    argument_checks: tuple[VersionCheck, ...]
     key_digest: str | None
     action_id: str | None
     repeat_of: str | None
@@ -130,6 +157,7 @@ class CallReplay:
     used_in_answers: tuple[str, ...]
     started: str | None
     duration_ms: float | None
+    flags: tuple[str, ...]
     unknown: tuple[str, ...]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -13,7 +13,7 @@ from rich.text import Text
 from toolwitness.replay import honest
 
 _WIDTH = 100
-_TOOL_WIDTH = 30
+_TOOL_WIDTH = 24
 _SHORTEST_ID = 8
 _NOTHING = "·"
 _STYLE_OF = {
@@ -65,7 +65,8 @@ def _table(*headings: str, right: Iterable[str] = (), gives_way: int = 0) -> Tab
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     figures = set(right)
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if heading in figures else "left", no_wrap=place != gives_way, vertical="top")
+        side: Literal["left", "right"] = "right" if heading in figures else "left"
+        table.add_column(heading, justify=side, no_wrap=place != gives_way, overflow="fold", vertical="top")
     return table
 
 
@@ -80,14 +81,16 @@ _TOOL_FIGURES = (
     "cut\noff",
     "unk.\ncomm.",
     "re-\npeats",
+    "bad\nargs",
     "used",
     "runs\nok",
 )
 _TOOL_LEGEND = (
     "visible, selected: decisions. rate: selected while visible / visible. rejected: stopped by an enforced gate. cut off: the "
     "result's end is not known. unk. comm.: unknown commits, not known whether they took effect. repeats: same arguments again "
-    "in the run. used: results of which a new value reappears later / measured results. runs ok: succeeded / that called it. "
-    "?: visibility unknown. -: no calls. n/n: no new values. n/m: not measurable. n/r: no result. err: error."
+    "in the run. bad args: arguments that do not fit the schema of the call (2/5: of only 5 it is known; 1?: of one more it "
+    "is open). used: results of which a new value reappears later / measured results. runs ok: succeeded / that called it. "
+    "?: visibility or schema unknown. -: no calls. n/n: no new values. n/m: not measurable. n/r: no result. err: error."
 )
 
 
@@ -107,6 +110,16 @@ def _used(row: Mapping[str, Any]) -> str:
     return _share(used["either"], used["denominator"], _MARK_OF[honest.no_utilisation(**facts)])
 
 
+def _misfits(row: Mapping[str, Any]) -> str:
+    """How many arguments did not fit their schema, and of how many it is open; of how many, where not all were checked."""
+    told = row["arguments"]
+    if not told["checked"]:
+        return "?" if row["calls"] else "-"
+    part = "" if told["checked"] == row["calls"] else f"/{told['checked']}"
+    unsure = f" {told['indeterminate']}?" if told["indeterminate"] else ""
+    return f"{_count(told['invalid'])}{part}{unsure}"
+
+
 def _tool_cells(row: Mapping[str, Any]) -> list[str]:
     rate = row["selection_rate"]
     name = tool_name(row["server"], row["tool"])
@@ -117,6 +130,7 @@ def _tool_cells(row: Mapping[str, Any]) -> list[str]:
         _count(row["selected"]),
         "?" if rate is None else f"{rate:.1%}",
         *(_count(row[name]) for name in counts),
+        _misfits(row),
         _used(row),
         _share(row["runs_succeeded"], row["runs"]),
     ]

@@ -12,13 +12,14 @@ from rich.text import Text
 
 from toolwitness.redaction.placeholder import TAG, is_placeholder
 from toolwitness.replay import doubts
-from toolwitness.replay.honest import EXPOSURES, LOST_CALL, no_use
+from toolwitness.replay.honest import EXPOSURES, FLAGS, LOST_CALL, misfits, no_use
 from toolwitness.replay.steps import (
     AttemptReplay,
     CallReplay,
     GateReplay,
     RunReplay,
     StepReplay,
+    VersionCheck,
     answer_is_unknown,
     call_is_lost,
 )
@@ -83,6 +84,14 @@ def _attempt_line(attempt: AttemptReplay) -> str:
     return f"attempt {attempt.ordinal}: {attempt.status}{_bracketed(said)}"
 
 
+def _attempt_lines(attempt: AttemptReplay) -> Iterator[str]:
+    yield _attempt_line(attempt)
+    if attempt.error_causes:
+        yield f"  caused by {', '.join(attempt.error_causes)}"
+    if attempt.error_frames:
+        yield f"  raised at {' > '.join(attempt.error_frames)}"
+
+
 def _use_line(call: CallReplay, names: Mapping[str, str]) -> str:
     users = [names.get(user, user) for user in (*call.used_in_arguments, *call.used_in_answers)]
     if users:
@@ -110,15 +119,24 @@ def _arguments_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str
         yield f"same tool and arguments as {names.get(call.repeat_of, call.repeat_of)}"
 
 
+def _version_line(check: VersionCheck, own: str | None) -> str:
+    """What a version of the schema says of the arguments; the one of the call is named so."""
+    which = "their schema" if check.schema_digest == own else f"version {_short(check.schema_digest)}"
+    return f"arguments {check.verdict} under {which}{_bracketed(misfits(check))}"
+
+
 def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Text]:
     """The lines under a call's heading."""
     if call.ran_although_denied_by:
         yield Text(f"warning: ran although denied by {call.ran_although_denied_by}", style=_WARNING_STYLE)
+    yield from (Text(f"warning: {FLAGS.get(flag, flag)}", style=_WARNING_STYLE) for flag in call.flags)
     versions = f"schema {_short(call.schema_digest)}, validated against {_short(call.validated_schema_digest)}"
     yield f"{versions}; visible {call.visible}, registered {call.registered}, side effect {call.side_effect}"
     yield from _arguments_lines(call, names)
+    yield from (_version_line(check, call.schema_digest) for check in call.argument_checks)
     yield from (_gate_line(gate) for gate in call.gates)
-    yield from (_attempt_line(attempt) for attempt in call.attempts)
+    for attempt in call.attempts:
+        yield from _attempt_lines(attempt)
     if not call.attempts:
         yield "no attempt recorded"
     yield _observation_line(call)

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 
 from toolwitness.model.catalog import ToolDefinition
-from toolwitness.model.digest import canonical_json, keyed_digest
+from toolwitness.model.catalog_file import versioned
+from toolwitness.model.digest import keyed_digest
 from toolwitness.model.enums import (
     AttemptStatus,
     DecisionFinish,
     ErrorClass,
     Exposure,
+    Flag,
     Known,
     ObservationStatus,
     PrivacyClass,
     SideEffect,
 )
 from toolwitness.model.records import (
+    ArgumentCheck,
     Attempt,
     AttemptStart,
     Call,
@@ -36,14 +39,16 @@ from toolwitness.model.records import (
     Record,
     Removal,
     Run,
-    Schema,
-    Toolset,
 )
-from toolwitness.redaction import Minimal, Projection, RedactionPolicy, clean
-from toolwitness.sdk.labels import label, listed_name, masked, tool_name, type_name
+from toolwitness.redaction import FingerprintKey, Minimal, Projection, RedactionPolicy, clean
+from toolwitness.redaction.flowback import holds_placeholder
+from toolwitness.sdk.announce import Announcements
+from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
 from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
+from toolwitness.sdk.raised import Raised, cause_names, frame_texts
 from toolwitness.sdk.shown import Definitions, ToolView
 from toolwitness.sdk.spans import Place, build_span
+from toolwitness.sdk.versions import ArgumentChecks
 
 if TYPE_CHECKING:
     from toolwitness.sdk.calls import AttemptScope, CallScope
@@ -52,7 +57,9 @@ if TYPE_CHECKING:
     from toolwitness.sdk.state import OpenAttempt
 
 _RUNS_KEPT = 256
-_ANNOUNCE_AGAIN_NS = 600 * 1_000_000_000
+_POLICIES_KEPT = 1024
+_SETTINGS_POLICY = RedactionPolicy(classes={"*:*": PrivacyClass.INTERNAL})
+"""A model's settings are the application's own constants: shown, after the value detectors."""
 _CREDITED = {ObservationStatus.OK, ObservationStatus.PARTIAL, ObservationStatus.EMPTY}
 _CUT = {ObservationStatus.CUT_BY_RECORDING, ObservationStatus.CUT_ON_WIRE}
 
@@ -80,6 +87,9 @@ class _CallNotes:
     arguments_digest: str | None
     minimal: str | None
     proposed: Any
+    checks: tuple[ArgumentCheck, ...]
+    flagged: bool
+    """A redacted copy stood among the arguments."""
     executed: Json | None = None
 
 
@@ -91,6 +101,7 @@ class Assembler:
         *,
         key: bytes,
         policy: RedactionPolicy,
+        fingerprints: FingerprintKey | None,
         source: str,
         time_known: bool,
         service: str,
@@ -98,12 +109,14 @@ class Assembler:
         registry: dict[tuple[str, str], ToolDefinition],
     ) -> None:
         self.out: list[ReadableSpan] = []
-        self._key, self._policy, self._clock, self._registry = key, policy, clock, registry
+        self._key, self._policy, self._registry = key, policy, registry
+        self._fingerprints = fingerprints
         self._common: dict[str, Any] = {"source": source, "time_known": time_known}
         self._resource = Resource({"service.name": service})
         self._runs: OrderedDict[str, RunIndex] = OrderedDict()
         self._definitions = Definitions()
-        self._announced: dict[str, int] = {}
+        self._checks = ArgumentChecks(self._definitions.versions)
+        self._announcements = Announcements(clock)
         self._policies: dict[int, tuple[ToolDefinition, RedactionPolicy]] = {}
 
     # -- runs ------------------------------------------------------------------------------------------------------
@@ -131,6 +144,7 @@ class Assembler:
         """Emit the run."""
         record = Run(
             run_id=run.id,
+            subject=run.subject,
             run_outcome=run.outcome,
             outcome_source=run.source,
             reward=run.reward,
@@ -188,6 +202,7 @@ class Assembler:
         said = DecisionFinish.ANSWERED if decision.said else DecisionFinish.UNKNOWN
         record = Decision(
             run_id=decision.run.id,
+            subject=decision.run.subject,
             decision_id=decision.id,
             decision_ordinal=decision.ordinal,
             finish=decision.end or (DecisionFinish.CALLED if chosen else said),
@@ -216,49 +231,23 @@ class Assembler:
     def _settings(self, given: Any) -> Json | None:
         if given is None:
             return None
-        copy = clean(given, policy=RedactionPolicy(classes={"*:*": PrivacyClass.INTERNAL}))
+        copy = clean(given, policy=_SETTINGS_POLICY)
         return None if isinstance(copy, Minimal) else Json(copy.json())
 
     def _announce(self, view: ToolView, decision: DecisionScope) -> None:
-        """Send a toolset and its definitions with their first use and every ten minutes; their digests are their ids."""
-        if not self._due(view.digest):
-            return
-        common: dict[str, Any] = {"run_id": decision.run.id, **self._common}
-        self._emit_content(Toolset(toolset_digest=view.digest, members=view.members, **common), view.digest, decision.start_ns)
-        for member in view.members:
-            definition = view.by_identity[member.server, member.tool]
-            if self._due(member.definition_digest):
-                record = Schema(
-                    definition_digest=member.definition_digest,
-                    schema_digest=definition.schema_digest,
-                    server=definition.server,
-                    tool=definition.name,
-                    tool_version=label(definition.version),
-                    definition=Json(canonical_json(masked(definition.content()))),
-                    side_effect=definition.side_effect,
-                    idempotent=definition.idempotent,
-                    **common,
-                )
-                self._emit_content(record, member.definition_digest, decision.start_ns)
-
-    def _due(self, digest: str) -> bool:
-        now, sent = self._clock(), self._announced.get(digest)
-        if sent is not None and now - sent < _ANNOUNCE_AGAIN_NS:
-            return False
-        self._announced[digest] = now
-        return True
+        """Send what is due of a toolset and its definitions; their digests are their ids."""
+        common: dict[str, Any] = {"run_id": decision.run.id, "subject": decision.run.subject, **self._common}
+        for record, digest in self._announcements.of(view, common):
+            self._emit(record, Place(digest[:32], digest[32:48], None, decision.start_ns, decision.start_ns))
 
     def forget_announcements(self) -> None:
         """Send every definition again with its next use, since spans were dropped."""
-        self._announced.clear()
-
-    def _emit_content(self, record: Record, digest: str, at_ns: int) -> None:
-        self._emit(record, Place(digest[:32], digest[32:48], None, at_ns, at_ns))
+        self._announcements.forget()
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
     def call_proposed(self, call: CallScope, copy: Projection) -> None:
-        """Trace the arguments to their origins, then redact them."""
+        """Trace the arguments to their origins and check them, then redact them."""
         notes: _DecisionNotes | None = call.decision.noted if call.decision is not None else None
         definition, registered, visible = self._resolve(call, notes)
         value = _parsed(copy.value)
@@ -272,6 +261,13 @@ class Assembler:
             arguments_digest=None if copy.truncated else keyed_digest(self._key, [call.server, call.tool, value]),
             minimal=minimal,
             proposed=value,
+            checks=self._checks.of(
+                _parsed(value.lstrip()) if type(value) is str else value,
+                (call.server, call.tool),
+                (definition, call.definition),
+                whole=not copy.truncated,
+            ),
+            flagged=holds_placeholder(value),
         )
 
     def _resolve(self, call: CallScope, notes: _DecisionNotes | None) -> tuple[ToolDefinition | None, Known, Known]:
@@ -299,17 +295,20 @@ class Assembler:
         if definition is not None:
             schema = definition.input_schema if part == "args" else definition.output_schema
         tool = f"{call.server}/{call.tool}" if call.server else call.tool
-        copy = clean(value, tool=tool, schema=schema, policy=self._policy_of(definition, tool), part=part)
+        tool = versioned(tool, None if definition is None else definition.version)
+        policy = self._policy_of(definition)
+        copy = clean(value, tool=tool, schema=schema, policy=policy, part=part, fingerprints=self._fingerprints)
         return (None, copy.reason) if isinstance(copy, Minimal) else (Json(copy.json()), None)
 
-    def _policy_of(self, definition: ToolDefinition | None, tool: str) -> RedactionPolicy:
+    def _policy_of(self, definition: ToolDefinition | None) -> RedactionPolicy:
         """The policy with the tool's own classes under it."""
         if definition is None or not definition.classes:
             return self._policy
         kept = self._policies.get(id(definition))
         if kept is None or kept[0] is not definition:
-            own = {f"{tool}:{path}": cls for path, cls in definition.classes.items()}
-            kept = (definition, replace(self._policy, classes={**own, **self._policy.classes}))
+            kept = (definition, self._policy.with_tool(definition.name, definition.classes))
+            if len(self._policies) >= _POLICIES_KEPT:
+                self._policies.clear()
             self._policies[id(definition)] = kept
         return kept[1]
 
@@ -319,6 +318,7 @@ class Assembler:
         if notes is not None and copy.value != notes.proposed:
             notes.executed, minimal = self._redacted(copy.value, notes.definition, call, "args")
             notes.minimal = notes.minimal or minimal
+            notes.flagged = notes.flagged or holds_placeholder(copy.value)
 
     def gated(self, call: CallScope, span_id: str, at_ns: int, facts: dict[str, Any]) -> None:
         """Emit a gate."""
@@ -327,7 +327,7 @@ class Assembler:
         pseudonym = None if approver is None else "person-" + keyed_digest(self._key, ["approver", approver])[:12]
         lists: dict[str, Any] = {name: tuple(filter(None, map(label, facts[name]))) for name in ("pointers", "keywords")}
         told = {**facts, **texts, **lists, "approver": pseudonym}
-        record = Gate(run_id=call.run.id, call_id=call.id, **told, **self._common)
+        record = Gate(run_id=call.run.id, subject=call.run.subject, call_id=call.id, **told, **self._common)
         self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))
 
     def attempt_started(self, opened: OpenAttempt, call: CallScope | None = None) -> None:
@@ -338,6 +338,7 @@ class Assembler:
             opened = opened._replace(server=definition.server, tool=definition.name, side_effect=known)
         record = AttemptStart(
             run_id=opened.run_id,
+            subject=opened.subject,
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
             tool=opened.tool,
@@ -355,6 +356,7 @@ class Assembler:
         self.attempt_started(opened)
         record = Attempt(
             run_id=opened.run_id,
+            subject=opened.subject,
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
             attempt_status=AttemptStatus.ERROR,
@@ -371,8 +373,16 @@ class Assembler:
         names = ("retry_reason", "transport", "vendor_code", "remote_reference")
         texts: dict[str, Any] = {name: label(facts.get(name)) for name in names}
         texts["error_type"] = type_name(facts.get("error_type"))
+        facts = dict(facts)
+        found: Raised = facts.pop("raised", Raised((), ()))
+        texts |= {"error_causes": cause_names(found.causes), "error_frames": frame_texts(found.frames)}
         record = Attempt(
-            run_id=call.run.id, call_id=call.id, attempt_ordinal=attempt.ordinal, **{**facts, **texts}, **self._common
+            run_id=call.run.id,
+            subject=call.run.subject,
+            call_id=call.id,
+            attempt_ordinal=attempt.ordinal,
+            **{**facts, **texts},
+            **self._common,
         )
         self._emit(record, Place(attempt.trace_id, attempt.span_id, call.span_id, attempt.start_ns, end_ns))
 
@@ -388,6 +398,7 @@ class Assembler:
             arguments=notes.arguments,
             executed_arguments=notes.executed,
             arguments_digest=notes.arguments_digest,
+            argument_checks=notes.checks,
             result=result,
             result_size=None if copy is None else copy.size,
             result_digest=None if copy is None or copy.truncated else keyed_digest(self._key, value),
@@ -395,6 +406,7 @@ class Assembler:
             argument_sources=notes.edges.sources,
             novel_values=self._novel(call, copy, facts.get("observation", ObservationStatus.NONE)),
             minimal=notes.minimal or minimal,
+            flags=(Flag.REDACTED_COPY_IN_ARGUMENTS,) if notes.flagged or call.refused else (),
             **self._discovery(call),
             **{**facts, "error_type": type_name(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
             **self._common,
@@ -405,10 +417,12 @@ class Assembler:
     def _identity(self, call: CallScope, notes: _CallNotes) -> dict[str, Any]:
         """The fields that say which call of which tool this is."""
         definition = notes.definition
+        schema_digest = None if definition is None else self._definitions.versions.digest(definition)
         known = notes.registered is Known.YES or self._index(call.run.id).was_listed(call.server, call.tool)
         given = call.facts
         return {
             "run_id": call.run.id,
+            "subject": call.run.subject,
             "call_id": call.id,
             "call_ordinal": call.ordinal,
             "decision_id": None if call.decision is None else call.decision.id,
@@ -419,7 +433,8 @@ class Assembler:
             "registered": notes.registered,
             "visible": notes.visible,
             "tool_version": None if definition is None else label(definition.version),
-            "schema_digest": None if definition is None else definition.schema_digest,
+            "schema_digest": schema_digest,
+            "arguments_valid": next((one.verdict for one in notes.checks if one.schema_digest == schema_digest), None),
             "definition_digest": None if definition is None else definition.definition_digest,
             "side_effect": call.side_effect if definition is None else definition.side_effect,
             "idempotent": Known.UNKNOWN if definition is None else definition.idempotent,

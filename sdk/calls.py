@@ -25,6 +25,7 @@ from toolwitness.redaction.projection import Limits
 from toolwitness.sdk import context
 from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.guard import UnknownWordError, guard, word
+from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
+REDACTED_ARGUMENT = "redacted_argument"
+"""The reason code of the gate that keeps a tool from running on a redacted copy."""
 RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
 """Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
 
@@ -64,6 +67,7 @@ class CallScope(Scope):
         "noted",
         "open_attempts",
         "ordinal",
+        "refused",
         "run",
         "server",
         "tool",
@@ -88,7 +92,7 @@ class CallScope(Scope):
         self.facts = facts
         self.ordinal = next(run.call_ordinals)
         self.open_attempts = 0
-        self.closed = self.begun = False
+        self.closed = self.begun = self.refused = False
         self._last_ns = self.start_ns
         self._attempts = count(1)
         self._observed: tuple[Any, ...] | None = None
@@ -140,6 +144,26 @@ class CallScope(Scope):
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, Assembler.gated, self, self.recorder.ids.span_id(), self._last_ns, facts)
+
+    def refuse(self, argument: str | None) -> None:
+        """Record that the tool does not run, since an argument of it holds a redaction placeholder.
+
+        Nothing is observed then: what the tool's caller gets is our refusal, no answer of the tool.
+        """
+        with guard:
+            self.refused = True
+            self._check_placeholders(Verdict.DENY, argument)
+            self._observed = self._observed or (None, {})
+
+    def pass_placeholders(self) -> None:
+        """Record that after a refusal the same call came with arguments that hold no placeholder."""
+        with guard:
+            if self.refused:
+                self._check_placeholders(Verdict.ALLOW, None)
+
+    def _check_placeholders(self, verdict: Verdict, argument: str | None) -> None:
+        at = () if argument is None else (f"/{argument}",)
+        self.gate(GateKind.INPUT_VALIDATION, verdict, reason=REDACTED_ARGUMENT, contract=Contract.STRUCTURE, pointers=at)
 
     def attempt(
         self, *, retry_reason: str | None = None, backoff_ms: float | None = None, transport: str | None = None
@@ -284,7 +308,7 @@ class AttemptScope(Scope):
         self.close()
 
     def fail(self, error: BaseException) -> None:
-        """End by an exception, of which only the type's name is kept."""
+        """End by an exception, of which the names of types and the places in the code are kept."""
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
             self.end(AttemptStatus.CANCELLED)
         else:
@@ -294,6 +318,8 @@ class AttemptScope(Scope):
                 error_class=ErrorClass.UNCLASSIFIED,
                 error_type=type(error).__name__,
             )
+            with guard:
+                self._facts["raised"] = raised(error)
 
     def close(self) -> None:
         """End the attempt, as ok where nothing else was said; only the first time counts."""

@@ -13,13 +13,16 @@ from typing import Any
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import Known, ObservationStatus, PrivacyClass, SideEffect
+from toolwitness.model.exceptions import RedactedArgumentError
 from toolwitness.redaction import Projection, project
+from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import RESULT_LIMITS, AttemptScope, CallScope
 from toolwitness.sdk.guard import guard
 from toolwitness.sdk.toolfunction import ToolFunction
 
 _MAX_ITEMS = 1000
+_LONGEST_NAME = 64
 
 
 def tool(
@@ -68,6 +71,8 @@ def _wrapper(target: Callable[..., Any], definition: ToolDefinition) -> Callable
     run = _runner(target)
 
     def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if holds_placeholder((args, kwargs)):
+            raise _refusal(definition, _bound(names, instance), args, kwargs)
         if setup.active() is None:
             return wrapped(*args, **kwargs)
         call, owned = _open(definition, names, instance, args, kwargs)
@@ -109,17 +114,52 @@ def _open(
         scope = context.current.get()
         if recorder is None:
             return None, False
-        bound = names[1:] if instance is not None and names[:1] in {("self",), ("cls",)} else names
-        arguments = dict(zip(bound, args, strict=False))
-        if len(args) > len(bound):
-            arguments["*"] = args[len(bound) :]
-        arguments.update(kwargs)
+        arguments = _arguments(_bound(names, instance), args, kwargs)
         if isinstance(scope, CallScope) and scope.takes(definition):
+            scope.pass_placeholders()
             scope.executed(arguments)
             return scope, False
         call = recorder.call(definition.name, project(arguments), server=definition.server, definition=definition)
         return call, True
     return None, False
+
+
+def _bound(names: tuple[str, ...], instance: Any) -> tuple[str, ...]:
+    """The names of the positional arguments, without the one that a method's object takes."""
+    return names[1:] if instance is not None and names[:1] in {("self",), ("cls",)} else names
+
+
+def _arguments(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by name; those beyond the names stand under `*`."""
+    arguments = dict(zip(names, args, strict=False))
+    if len(args) > len(names):
+        arguments["*"] = args[len(names) :]
+    return {**arguments, **kwargs}
+
+
+def _refusal(
+    definition: ToolDefinition, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> RedactedArgumentError:
+    """What is raised instead of running a tool on a redacted copy, which is recorded as a call that a gate stopped."""
+    arguments = _arguments(names, args, kwargs)
+    found = next((name for name, value in arguments.items() if holds_placeholder(value)), None)
+    # The name of an argument that the function does not declare is the model's own text.
+    named = found if found is not None and len(found) <= _LONGEST_NAME and found.isidentifier() else None
+    with guard:
+        recorder = setup.active()
+        scope = context.current.get()
+        if recorder is not None:
+            if isinstance(scope, CallScope) and scope.takes(definition):
+                scope.refuse(named)
+            else:
+                call = recorder.call(definition.name, project(arguments), server=definition.server, definition=definition)
+                call.refuse(named)
+                call.close()
+    tool = f"{definition.server}/{definition.name}" if definition.server else definition.name
+    return RedactedArgumentError(
+        f"argument {named or 'of another name'} of tool {tool} holds a redaction placeholder: a copy that was made for "
+        "telemetry has flowed back; pass the value itself, from where the application keeps it"
+    )
 
 
 def _end(call: CallScope, attempt: AttemptScope, owned: bool, error: BaseException | None) -> None:

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from toolwitness.model.enums import Origin
 from toolwitness.model.records import LeafOrigin
+from toolwitness.redaction.mask import key_mask
 
 _WORD = re.compile(r"\w+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
@@ -56,7 +57,7 @@ def _leaf(pointer: str, value: Any) -> Leaf | None:
 
 def _pointer_part(key: str) -> str:
     """A key as a part of a JSON pointer; a key that may be model text is left out by `*`."""
-    return key if _PLAIN_KEY.fullmatch(key) else "*"
+    return key if _PLAIN_KEY.fullmatch(key) and key_mask(key) is None else "*"
 
 
 def leaves(value: Any, pointer: str = "") -> Iterator[Leaf]:

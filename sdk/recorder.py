@@ -7,17 +7,19 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.digest import KeyedDigest, subject_digest
 from toolwitness.model.names import UNREGISTERED
-from toolwitness.redaction import RedactionPolicy
+from toolwitness.redaction import FingerprintKey, RedactionPolicy
 from toolwitness.sdk import context
 from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.clock import Clock, Ids, RandomIds
-from toolwitness.sdk.guard import guard
+from toolwitness.sdk.guard import UnknownWordError, guard
 from toolwitness.sdk.scope import Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
@@ -29,6 +31,7 @@ class Recorder:
 
     `exporter` is a standard span exporter, or a function that makes one (called again after a fork). An `inline` recorder
     has no thread: notes are worked off at once, as importers and tests want it. `source` and `time_known` go on every span.
+    Without `fingerprints` redacted values have none.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Recorder:
         key: bytes,
         ids: Ids | None = None,
         policy: RedactionPolicy | None = None,
+        fingerprints: FingerprintKey | None = None,
         source: str = "live",
         time_known: bool = True,
         inline: bool = False,
@@ -53,10 +57,12 @@ class Recorder:
         os.register_at_fork(after_in_child=lambda: (again := renew()) and again())
         self._registered: dict[tuple[str, str], ToolDefinition] = {}
         self._journal = journal
+        self._key = key
         make_assembler = partial(
             Assembler,
             key=key,
             policy=policy or RedactionPolicy(),
+            fingerprints=fingerprints,
             source=source,
             time_known=time_known,
             service=service,
@@ -113,6 +119,17 @@ class Recorder:
         decision = scope if isinstance(scope, DecisionScope) else run.last_decision
         return CallScope(run, tool, arguments, decision=decision, **facts)
 
+    def subject_digest(self, given: object) -> KeyedDigest:
+        """What may leave of the one that a run is about: a digest under this recorder's key.
+
+        Raises UnknownWordError for what could not be asked for again by its text, which the guard reports.
+        """
+        text = str(given) if type(given) in {int, UUID} else given
+        if type(text) is not str or not text:
+            seen = "an empty text" if type(text) is str else f"a {type(given).__name__}"
+            raise UnknownWordError(f"a run's subject is a text, an integer or a UUID, not {seen}")
+        return subject_digest(self._key, text)
+
     def announce(self, attempt: AttemptScope) -> None:
         """Before an attempt that may write runs: one line in the journal, and a span of its own."""
         with guard:
@@ -130,6 +147,7 @@ class Recorder:
                 decision_id=None if call.decision is None else call.decision.id,
                 call_ordinal=call.ordinal,
                 side_effect=call.side_effect.value,
+                subject=call.run.subject,
             )
             if self._journal is not None:
                 self._journal.started(opened)

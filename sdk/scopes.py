@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
 
+from toolwitness.model.digest import KeyedDigest
 from toolwitness.model.enums import DecisionFinish, Exposure, OutcomeSource, RunOutcome
 from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import CallScope
@@ -38,6 +40,7 @@ class RunScope(Scope):
         "reward",
         "session",
         "source",
+        "subject",
         "task",
         "trial",
     )
@@ -56,6 +59,7 @@ class RunScope(Scope):
         trial: int | None = None,
         session: str | None = None,
         labels: Mapping[str, str] | None = None,
+        subject: str | int | UUID | None = None,
         inferred: bool = False,
     ) -> None:
         super().__init__(recorder, trace_id, parent_span_id)
@@ -64,6 +68,11 @@ class RunScope(Scope):
         self.id: str = identifier(id) or (shared.id if shared is not None else trace_id)
         self.task, self.agent, self.category, self.trial, self.session = task, agent, category, trial, session
         self.labels = labels
+        # A run inside a run is about the same one, unless it says otherwise.
+        self.subject: KeyedDigest | None = None if outer is None else outer.subject
+        if subject is not None:
+            with guard:
+                self.subject = recorder.subject_digest(subject)
         self.inferred = inferred
         self.outcome, self.source = RunOutcome.UNKNOWN, OutcomeSource.UNKNOWN
         self.reward: float | None = None

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, ValidationError
 
 from toolwitness.model.exceptions import SettingsError
+from toolwitness.redaction import RedactionPolicy
+from toolwitness.redaction.policy_file import load_policy
 
 
 def _state_dir() -> Path:
@@ -27,6 +29,11 @@ def _headers(text: str) -> dict[str, str]:
     """`a=1,b=2` as OpenTelemetry writes headers in the environment."""
     pairs = (part.partition("=") for part in text.split(",") if part.strip())
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _policy(given: Any) -> Any:
+    """A policy as it is, or the one that the file of this path declares."""
+    return load_policy(given) if isinstance(given, str | os.PathLike) else given
 
 
 class Settings(BaseModel):
@@ -56,6 +63,18 @@ class Settings(BaseModel):
     """Folder of the digest key and of the journal of open attempts."""
     digest_key: Annotated[str | None, Field(repr=False, json_schema_extra={"env": "TOOLWITNESS_DIGEST_KEY"})] = None
     """Secret of keyed digests; where none is set, one is made once in the state folder."""
+    policy: Annotated[
+        InstanceOf[RedactionPolicy] | None,
+        BeforeValidator(_policy),
+        Field(json_schema_extra={"env": "TOOLWITNESS_POLICY"}),
+    ] = None
+    """Classes and what happens to them: a `RedactionPolicy`, or the path of a policy file, which is read at once."""
+    fingerprint_key: Annotated[str | None, Field(repr=False, json_schema_extra={"env": "TOOLWITNESS_FINGERPRINT_KEY"})] = None
+    """Secret of fingerprints that stay comparable over runs and processes. None: a key in memory that dies with the process."""
+    fingerprint_key_id: Annotated[str | None, Field(json_schema_extra={"env": "TOOLWITNESS_FINGERPRINT_KEY_ID"})] = None
+    """Short name of that secret, which stands before each fingerprint; a new secret needs a new one."""
+    tenant: Annotated[str, Field(json_schema_extra={"env": "TOOLWITNESS_TENANT"})] = ""
+    """Whose data this is; fingerprints of different tenants cannot be compared."""
 
     @classmethod
     def load(cls, given: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Self:

@@ -14,6 +14,8 @@ from functools import partial
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.exceptions import SettingsError
+from toolwitness.redaction import FingerprintKey, run_key
 from toolwitness.sdk.guard import worker_guard
 from toolwitness.sdk.recorder import Recorder
 from toolwitness.sdk.settings import Settings
@@ -49,6 +51,11 @@ def declare(definition: ToolDefinition) -> None:
         _Active.recorder.register(definition)
 
 
+def declared() -> tuple[ToolDefinition, ...]:
+    """The definitions of this process's decorated tools."""
+    return tuple(_declared.values())
+
+
 def start(
     settings: Settings, make_exporter: Callable[[], SpanExporter] | None = None, *, destination: str = "elsewhere"
 ) -> None:
@@ -67,6 +74,8 @@ def start(
         exporter=make_exporter or partial(otlp_exporter, settings),
         clock=time.time_ns,
         key=settings.digest_key.encode() if settings.digest_key else digest_key(settings.state_dir),
+        policy=settings.policy,
+        fingerprints=_fingerprints(settings),
         service=settings.service,
         queue_bytes=settings.queue_bytes,
         export_interval_s=settings.export_interval_s,
@@ -81,6 +90,18 @@ def start(
     )
     adopting.start()
     _Active.adopting = adopting
+
+
+def _fingerprints(settings: Settings) -> FingerprintKey:
+    """The configured key; where there is none, one in memory that dies with the process.
+
+    Raises SettingsError for a key without an id, since fingerprints under different keys must be told apart.
+    """
+    if settings.fingerprint_key is None:
+        return run_key()
+    if settings.fingerprint_key_id is None:
+        raise SettingsError("fingerprint_key needs fingerprint_key_id (TOOLWITNESS_FINGERPRINT_KEY_ID), a new one for each key")
+    return FingerprintKey(settings.fingerprint_key_id, settings.fingerprint_key.encode(), tenant=settings.tenant)
 
 
 def _adopt_orphans(recorder: Recorder, journal: Journal) -> None:

@@ -13,6 +13,7 @@ from toolwitness.model.records import Member
 from toolwitness.redaction import project
 from toolwitness.redaction.projection import Limits
 from toolwitness.sdk.toolfunction import definition_of
+from toolwitness.sdk.versions import SchemaVersions
 
 _DEFINITION_LIMITS = Limits(string=64 * 1024, event=1024 * 1024)
 _KEPT = 4096
@@ -38,9 +39,13 @@ class ToolView:
 
 
 class Definitions:
-    """Reads tool objects and keeps what was read, since digests cost more than all the rest of a decision."""
+    """Reads tool objects and keeps what was read, since digests cost more than all the rest of a decision.
+
+    `versions` are the input schemas that were among them.
+    """
 
     def __init__(self) -> None:
+        self.versions = SchemaVersions()
         self._by_text: dict[str, ToolDefinition] = {}
         self._declared: dict[tuple[int, int], tuple[ToolDefinition, ...]] = {}
         self._views: dict[tuple[int, ...], tuple[ToolView, list[ToolDefinition]]] = {}
@@ -91,6 +96,8 @@ class Definitions:
             if len(self._views) >= _KEPT:
                 self._views.clear()
             self._views[key] = (_view(definitions, complete=len(definitions) == len(read)), definitions)
+            for definition in definitions:
+                self.versions.remember(definition)
         return self._views[key][0]
 
 

@@ -14,8 +14,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from toolwitness.model.digest import KeyedDigest
+
+_KEY_FILE = "digest.key"
 _KEY_BYTES = 32
 _LONGEST_BYTES = 1024 * 1024
+
+
+def existing_digest_key(folder: Path) -> bytes | None:
+    """The machine's key of keyed digests where there is one already; raises OSError where it cannot be read."""
+    path = folder / _KEY_FILE
+    return path.read_bytes() if path.exists() else None
 
 
 def digest_key(folder: Path) -> bytes:
@@ -23,7 +32,7 @@ def digest_key(folder: Path) -> bytes:
 
     Where the folder cannot be written, the key lives only as long as the process; digests then compare within it alone.
     """
-    path = folder / "digest.key"
+    path = folder / _KEY_FILE
     try:
         if path.exists():
             return path.read_bytes()
@@ -56,6 +65,7 @@ class OpenAttempt(NamedTuple):
     decision_id: str | None = None
     call_ordinal: int | None = None
     side_effect: str = "unknown"
+    subject: KeyedDigest | None = None
 
 
 class Orphan(NamedTuple):

@@ -111,7 +111,7 @@ def test_a_terminal_gets_the_first_fifty_runs(tmp_path, cli, monkeypatch, on_ter
     store = Store.open(tmp_path / "db.duckdb")
     store.write_group([history.rows])
     store.close()
-    monkeypatch.setattr("toolwitness.__main__._on_terminal", lambda: on_terminal)
+    monkeypatch.setattr("toolwitness.__main__.on_terminal", lambda: on_terminal)
 
     out = cli("runs", "--db", tmp_path / "db.duckdb")[1]
 

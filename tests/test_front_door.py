@@ -12,6 +12,7 @@ from toolwitness.replay.load import open_source
 from toolwitness.replay.metrics import tool_calls, unknown_commits
 
 NAMES = [
+    "RedactingSpanExporter",
     "Settings",
     "ToolDefinition",
     "call",

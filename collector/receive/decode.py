@@ -9,31 +9,45 @@ under a reason and takes no other span with it:
 - `invalid_time`: missing, or outside the years 2000 to 2099, as where seconds or milliseconds were sent for nanoseconds;
   where a span of ours says that its times stand for an order only, every positive time is good
 - `missing_field`: a span of ours without a field that its record needs, or with one outside its domain
+
+A span that passes these checks is always stored. Where the redactor fails on it, answers `Minimal`, or has no more time left
+for the request, it is stored without content (`shrink`) and counted as a failure, never as it came.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from toolwitness.collector.receive.scan import TEXTS, Scan, masked
+from toolwitness.collector.receive.scan import Scan, masked
+from toolwitness.collector.receive.shrink import shrink
+from toolwitness.collector.receive.values import MOST_LINKS, Values
 from toolwitness.collector.receive.wire import Parsed, parse
 from toolwitness.collector.store.columns import Row
+from toolwitness.collector.store.redactions import Failure, Redactions
 from toolwitness.model import names
 from toolwitness.model.codec import COLUMN_OF_ATTRIBUTE
 from toolwitness.model.enums import RecordKind
 from toolwitness.model.records import RECORD_TYPES, Record
-from toolwitness.redaction import Clean, clean
+from toolwitness.redaction import Minimal
+from toolwitness.redaction.attributes import MOST_ATTRIBUTES, clean_attributes
+from toolwitness.redaction.closed import fails_closed
+from toolwitness.redaction.conventions import scope_name, span_name
 
 PROBLEMS = "toolwitness.problems"
-"""Key in `rest` under which the names of dropped attributes and envelope fields stand; never their values."""
+"""Key in `rest` under which the names of dropped attributes and envelope fields stand; never their values.
+
+`attributes` is among them where a span had more, or larger ones, than are looked at.
+"""
 
 _TRACE_ID_BYTES, _SPAN_ID_BYTES = 16, 8
 _EARLIEST_NS = 946_684_800 * 10**9  # 2000-01-01
@@ -42,6 +56,17 @@ _INT64_END = 1 << 63
 _STATUS = {1: "ok", 2: "error"}
 _SAID_ELSEWHERE = frozenset({names.RECORD, names.OPERATION})
 """Own attributes that are no fields: the first is column `record`, the second follows from it."""
+
+_MAX_SECONDS = 4.0
+"""Processor time for the redaction of one request; a full batch of the standard exporters needs a tenth of it."""
+_MOST_WHEN_LATE = 100
+"""Attributes of a span that are read when that time is over; a span of ours has fewer."""
+_MOST_SENDERS = 16
+"""Services and scopes by which one request's failures are counted apart."""
+_OTHERS = "(others)"
+_LONGEST_SENDER = 200
+_REASONS = frozenset({"error", "size", "time", "depth"})
+_MINIMAL = names.ATTRIBUTE_OF["minimal"]
 
 
 def _default_row(record: type[Record]) -> Row:
@@ -70,10 +95,11 @@ class _RejectedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A request's spans as rows, and how many could not be kept, by reason."""
+    """A request's spans as rows, how many could not be kept, by reason, and what the redactor made of them."""
 
     rows: list[Row]
     rejected: dict[str, int]
+    redactions: Redactions = field(default_factory=Redactions)
 
     @property
     def received(self) -> int:
@@ -89,23 +115,17 @@ def decode_request(body: bytes, media: str) -> Decoded:
     return rows_of(parse(body, media))
 
 
-def rows_of(parsed: Parsed) -> Decoded:
-    """The rows of a parsed request."""
-    rejected = Counter({"malformed_span": parsed.malformed} if parsed.malformed else {})
-    rows: list[Row] = []
-    scan = Scan()
+def rows_of(parsed: Parsed, *, clock: Callable[[], float] = time.thread_time) -> Decoded:
+    """The rows of a parsed request; `clock` gives the seconds that count against the time for one request."""
+    reading = _Reading(parsed, clock)
     for resource_spans in parsed.request.resource_spans:
         service = _service(resource_spans)
         for scope_spans in resource_spans.scope_spans:
-            named = {"service": service, "scope": masked(scope_spans.scope.name)}
-            shared = {name: value for name, value in named.items() if value}
+            scope = fails_closed(scope_name, scope_spans.scope.name) or ""
+            sender = {"service": service, "scope": scope if scope_spans.scope.name else ""}
             for span in scope_spans.spans:
-                try:
-                    rows.append(_row(span, shared, scan))
-                except _RejectedError as reason:
-                    rejected[str(reason)] += 1
-    scan.mask()
-    return Decoded(rows, dict(rejected))
+                reading.read(span, {name: value[:_LONGEST_SENDER] for name, value in sender.items() if value})
+    return reading.done()
 
 
 def rows_of_request(request: ExportTraceServiceRequest) -> Decoded:
@@ -117,27 +137,115 @@ def _service(resource_spans: Any) -> str:
     """The resource's `service.name`; everything else about the resource stays out."""
     for pair in resource_spans.resource.attributes:
         if pair.key == "service.name":
-            return masked(pair.value.string_value)
+            return fails_closed(masked, pair.value.string_value) or ""
     return ""
 
 
-def _row(span: Any, shared: Mapping[str, str], scan: Scan) -> Row:
-    """The span's row. Raises _RejectedError where it cannot be kept."""
-    attributes = {pair.key: _value(pair.value) for pair in span.attributes}
+class _Reading:
+    """The making of one request's rows."""
+
+    def __init__(self, parsed: Parsed, clock: Callable[[], float]) -> None:
+        self._rows: list[Row] = []
+        self._rejected = Counter({"malformed_span": parsed.malformed} if parsed.malformed else {})
+        self._whole = parsed.whole
+        self._read = 0
+        self._failed: dict[int, str] = {}
+        """Reasons by the place of the row."""
+        self._senders: list[Mapping[str, str]] = []
+        self._scan = Scan()
+        self._clock = clock
+        self._deadline = clock() + _MAX_SECONDS
+
+    def _is_late(self) -> bool:
+        return self._clock() > self._deadline
+
+    def read(self, span: Any, sender: Mapping[str, str]) -> None:
+        """Take in one span of a sender."""
+        late = self._is_late() or (self._whole is not None and self._read >= self._whole)
+        self._read += 1
+        try:
+            row, rest = _checked(span, sender, late=late)
+        except _RejectedError as reason:
+            self._rejected[str(reason)] += 1
+            return
+        failed = "time" if late else fails_closed(_redact, span, row, rest)
+        if failed is None or failed in _REASONS:
+            self._failed[len(self._rows)] = failed or "error"
+        elif "record" in row:
+            self._scan.add(row)
+        self._rows.append(row)
+        self._senders.append(sender)
+
+    def done(self) -> Decoded:
+        """Scan what is ours, take the content out of what failed, and count."""
+        places = {id(row): at for at, row in enumerate(self._rows)}
+        for row, reason in self._scan.mask(self._is_late):
+            self._failed.setdefault(places[id(row)], reason)
+        for at, reason in self._failed.items():
+            shrink(self._rows[at], reason)
+        before = sum(self._rejected.values())
+        counts = Redactions(
+            received=len(self._rows) + before,
+            redacted=len(self._rows) - len(self._failed),
+            rejected=before,
+            failed=self._failures(),
+        )
+        return Decoded(self._rows, dict(self._rejected), counts)
+
+    def _failures(self) -> dict[Failure, int]:
+        counted: Counter[Failure] = Counter()
+        for at, reason in self._failed.items():
+            failure = Failure(reason, **self._senders[at])
+            known = failure in counted or len(counted) < _MOST_SENDERS
+            counted[failure if known else Failure(reason, _OTHERS, _OTHERS)] += 1
+        return dict(counted)
+
+
+@dataclass(slots=True)
+class _Rest:
+    """What of a span has no column: attributes, and the names of what was wrong with it."""
+
+    attributes: dict[str, Any]
+    problems: list[str]
+
+
+def _checked(span: Any, sender: Mapping[str, str], *, late: bool) -> tuple[Row, _Rest]:
+    """The span's row, whose texts are still to be looked at, and its rest. Raises _RejectedError where it cannot be kept."""
     problems: list[str] = []
-    row: Row = {"name": span.name, "status_code": _STATUS.get(span.status.code, "unset"), **shared}
+    row: Row = {"name": span.name, "status_code": _STATUS.get(span.status.code, "unset"), **sender}
     row |= _ids(span, problems)
-    kind = attributes.get(names.RECORD)
+    rest = _attributes(span, problems, most=_MOST_WHEN_LATE if late else MOST_ATTRIBUTES)
+    kind = rest.get(names.RECORD)
     if type(kind) is str and kind in _KINDS:
-        rest = _take_own(kind, attributes, row, problems)
-        texts = row.keys() & TEXTS
-    else:
-        rest, texts = attributes, {"name"}
+        rest = _take_own(kind, rest, row, problems)
+    elif late:
+        rest = {}
     row |= _times(span, problems, time_known=row.get("time_known") is not False)
-    scan.add(row, texts)
-    if rest or problems:
-        row["rest"] = _rest(rest, problems)
-    return row
+    return row, _Rest(rest, problems)
+
+
+def _attributes(span: Any, problems: list[str], *, most: int) -> dict[str, Any]:
+    values = Values()
+    found = {pair.key: values.read(pair.value) for pair in islice(span.attributes, most)}
+    if values.cut or len(span.attributes) > most:
+        problems.append("attributes")
+    return found
+
+
+def _redact(span: Any, row: Row, rest: _Rest) -> str:
+    """Fill in what redaction leaves of a span; a word of `_REASONS` where it leaves nothing, else empty."""
+    if "record" not in row:
+        row["name"] = span_name(span.name, rest.attributes.get("http.route"))
+        shrunk = rest.attributes.get(_MINIMAL)
+        if type(shrunk) is str and shrunk in _REASONS:
+            row["minimal"] = rest.attributes.pop(_MINIMAL)
+    copy = clean_attributes(rest.attributes)
+    if isinstance(copy, Minimal):
+        return copy.reason
+    left = {**copy.values, PROBLEMS: rest.problems} if rest.problems else copy.values
+    if left:
+        row["rest"] = json.dumps(left, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return ""
 
 
 def _ids(span: Any, problems: list[str]) -> Row:
@@ -151,7 +259,8 @@ def _ids(span: Any, problems: list[str]) -> Row:
     elif any(span.parent_span_id):
         problems.append("parent_span_id")
     if span.links:
-        good = [link for link in span.links if len(link.trace_id) == _TRACE_ID_BYTES and _is_span_id(link.span_id)]
+        seen = islice(span.links, MOST_LINKS)
+        good = [link for link in seen if len(link.trace_id) == _TRACE_ID_BYTES and _is_span_id(link.span_id)]
         row["links"] = [f"{link.trace_id.hex()}:{link.span_id.hex()}" for link in good]
         if len(good) < len(span.links):
             problems.append("links")
@@ -193,25 +302,3 @@ def _take_own(kind: str, attributes: Mapping[str, Any], row: Row, problems: list
     if any(row.get(name) is None for name in _NEEDED[kind]):
         raise _RejectedError("missing_field")
     return rest
-
-
-def _value(value: Any) -> Any:
-    """An OTLP value as Python has it; bytes stay bytes, of which redaction leaves the size class."""
-    kind = value.WhichOneof("value")
-    if kind is None:
-        return None
-    inner = getattr(value, kind)
-    if kind == "array_value":
-        return [_value(item) for item in inner.values]
-    if kind == "kvlist_value":
-        return {pair.key: _value(pair.value) for pair in inner.values}
-    return inner
-
-
-def _rest(attributes: Mapping[str, Any], problems: list[str]) -> str:
-    """JSON of what redaction leaves of the attributes, and of what was wrong with the span."""
-    cleaned = clean(dict(attributes))
-    rest = cleaned.value if isinstance(cleaned, Clean) else {"toolwitness.minimal": cleaned.reason}
-    if problems:
-        rest[PROBLEMS] = problems
-    return json.dumps(rest, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -122,7 +122,7 @@ def _decode(sent: bytes, encoding: str, media: str, limit: int) -> tuple[Decoded
 async def _stored(collector: Collector, decoded: Decoded, size: int) -> Receipt:
     """The receipt, once the spans are durable. Raises RefusedError (503) where they are not going to be."""
     try:
-        future = collector.writer.submit(decoded.rows, size=size, rejected=decoded.rejected)
+        future = collector.writer.submit(decoded.rows, size=size, rejected=decoded.rejected, redactions=decoded.redactions)
     except QueueFullError as full:
         raise RefusedError(Refusal.QUEUE_FULL) from full
     stored = asyncio.wrap_future(future)

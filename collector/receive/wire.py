@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -16,7 +17,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from starlette.responses import Response
 
 from toolwitness.collector.receive.refusal import Refusal, RefusedError
+from toolwitness.collector.receive.values import MOST_LINKS, MOST_NODES
 from toolwitness.collector.store.receipt import Receipt
+from toolwitness.redaction.attributes import MOST_ATTRIBUTES
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
@@ -29,15 +32,22 @@ _ID_NAMES = ("traceId", "trace_id", "spanId", "span_id", "parentSpanId", "parent
 _TIME_NAMES = ("startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano", "end_time_unix_nano")
 _HELD = frozenset({"scopeSpans", "scope_spans", "spans"})
 _UINT64_END = 1 << 64
+_ENVELOPE = frozenset({*_ID_NAMES, *_TIME_NAMES, "status"})
+_MAX_SECONDS = 4.0
+"""Processor time for reading one request's spans from JSON."""
 _MALFORMED = (ParseError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 """What `ParseDict` lets out where a value is of another JSON type than the field's (found by fuzzing)."""
 
 
 class Parsed(NamedTuple):
-    """A request's message, and how many spans of it were no spans at all, so that they are missing in it."""
+    """A request's message, and how many spans of it were no spans at all, so that they are missing in it.
+
+    Of the spans behind the first `whole` ones only the envelope was read, since the time for one request was over.
+    """
 
     request: ExportTraceServiceRequest
     malformed: int = 0
+    whole: int | None = None
 
 
 def media_of(content_type: str | None) -> str:
@@ -67,13 +77,13 @@ def _parse_json(body: bytes) -> Parsed:
     except (ValueError, RecursionError) as error:
         raise RefusedError(Refusal.BAD_JSON) from error
     request = ExportTraceServiceRequest()
-    malformed = 0
+    reader = _SpanReader()
     for resource_json in _members(document, "resourceSpans", "resource_spans"):
         resource_spans = _filled(resource_json, request.resource_spans.add())
         for scope_json in _members(resource_json, "scopeSpans", "scope_spans"):
             scope_spans = _filled(scope_json, resource_spans.scope_spans.add())
-            malformed += _add_spans(_members(scope_json, "spans"), scope_spans)
-    return Parsed(request, malformed)
+            reader.add(_members(scope_json, "spans"), scope_spans)
+    return Parsed(request, reader.malformed, reader.whole)
 
 
 def _members(owner: Any, *names: str) -> list[Any]:
@@ -87,25 +97,50 @@ def _members(owner: Any, *names: str) -> list[Any]:
 
 
 def _filled(given: Any, message: Any) -> Any:
-    """The message with all that the object says, except for what it only holds."""
+    """The message with all that the object says and is used, except for what it only holds."""
     if not isinstance(given, dict):
         raise RefusedError(Refusal.BAD_JSON)
-    own = {name: value for name, value in given.items() if name not in _HELD}
+    own = {name: _used(name, value) for name, value in given.items() if name not in _HELD}
     try:
         return ParseDict(own, message, ignore_unknown_fields=True)
     except _MALFORMED as error:
         raise RefusedError(Refusal.BAD_JSON) from error
 
 
-def _add_spans(spans: list[Any], target: Any) -> int:
-    """Add each span to the scope's message; returns how many were malformed."""
-    malformed = 0
-    for span in spans:
-        try:
-            target.spans.append(ParseDict(_as_protojson(span), Span(), ignore_unknown_fields=True))
-        except _MALFORMED:
-            malformed += 1
-    return malformed
+def _used(name: str, value: Any) -> Any:
+    """A resource or scope without the attributes that nobody reads, since reading them here is slow."""
+    if name not in {"resource", "scope"} or not isinstance(value, dict) or not isinstance(value.get("attributes"), list):
+        return value
+    named = [pair for pair in value["attributes"] if isinstance(pair, dict) and pair.get("key") == "service.name"]
+    return {**value, "attributes": named}
+
+
+class _SpanReader:
+    """Adds spans to scopes' messages, within a time for the whole request: protobuf's JSON takes 40 us an attribute.
+
+    When that time is over, only ids, times and status of the spans are read.
+    """
+
+    def __init__(self) -> None:
+        self.malformed = 0
+        self.whole: int | None = None
+        self._added = 0
+        self._deadline = time.thread_time() + _MAX_SECONDS
+
+    def add(self, spans: list[Any], target: Any) -> None:
+        """Add each span to the scope's message, and count those that are none."""
+        for span in spans:
+            if self.whole is None and time.thread_time() > self._deadline:
+                self.whole = self._added
+            try:
+                given = _as_protojson(span)
+                if self.whole is not None:
+                    given = {name: value for name, value in given.items() if name in _ENVELOPE}
+                target.spans.append(ParseDict(given, Span(), ignore_unknown_fields=True))
+            except _MALFORMED:
+                self.malformed += 1
+            else:
+                self._added += 1
 
 
 def _as_protojson(span: Any) -> dict[str, Any]:
@@ -119,9 +154,32 @@ def _as_protojson(span: Any) -> dict[str, Any]:
     for name in _TIME_NAMES:
         if name in out and not _is_time(out[name]):
             del out[name]
-    if isinstance(out.get("links"), list):
-        out["links"] = [_with_base64_ids(link) for link in out["links"] if isinstance(link, dict)]
+    links, attributes = out.get("links"), out.get("attributes")
+    if isinstance(links, list):
+        ids = (_with_base64_ids(link) for link in links[: MOST_LINKS + 1] if isinstance(link, dict))
+        out["links"] = [{name: value for name, value in link.items() if name != "attributes"} for link in ids]
+    if isinstance(attributes, list):
+        # One more than is looked at, so that what was cut here is seen to be cut.
+        out["attributes"] = _Trim().value(attributes[: MOST_ATTRIBUTES + 1])
+    out.pop("events", None)  # which are not stored, and may be long
     return out
+
+
+class _Trim:
+    """Cuts the lists inside of a span's attributes to about as many members as are looked at."""
+
+    def __init__(self) -> None:
+        self._left = MOST_NODES + MOST_ATTRIBUTES + 1
+
+    def value(self, given: Any) -> Any:
+        """A JSON value with its lists cut; the one that exceeds the limit keeps one member too many, so that it shows."""
+        if isinstance(given, dict):
+            return {name: self.value(inner) for name, inner in given.items()}
+        if isinstance(given, list):
+            taken = given[: self._left + 1]
+            self._left = max(0, self._left - len(taken))
+            return [self.value(item) for item in taken]
+        return given
 
 
 def _with_base64_ids(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from toolwitness.collector.store.columns import Row, table_of
 from toolwitness.collector.store.queries import Write, execute, fetch
 from toolwitness.collector.store.receipt import Receipt
+from toolwitness.collector.store.redactions import Redactions, counts_of
 from toolwitness.model.enums import RecordKind
 
 _DIGEST_OF = {RecordKind.SCHEMA.value: "definition_digest", RecordKind.TOOLSET.value: "toolset_digest"}
@@ -146,8 +147,12 @@ def store_group(
     batches: Sequence[list[Row]],
     rejected: Sequence[Mapping[str, int]],
     times: Times,
+    redactions: Sequence[Redactions] = (),
 ) -> list[Receipt]:
-    """Store the batches of a group, one receipt a batch; `rejected` counts what each lost before it came here."""
+    """Store the batches of a group, one receipt a batch; `rejected` counts what each lost before it came here.
+
+    `redactions` counts what the redactor made of their spans.
+    """
     stored = _store_rows(cursor, _distinct(batches), times)
     receipts = [
         Receipt(
@@ -159,4 +164,7 @@ def store_group(
         for index, (batch, lost) in enumerate(zip(batches, rejected, strict=True))
     ]
     _count_receipts(cursor, receipts)
+    counts = counts_of(redactions)
+    if counts["spans"]:
+        execute(cursor, Write.COUNT_REDACTIONS, counts)
     return receipts

@@ -36,6 +36,7 @@ class Write(StrEnum):
     BEGIN_READING = "begin_reading"
     CLEAR_RULES = "clear_rules"
     COUNT_INGEST = "count_ingest"
+    COUNT_REDACTIONS = "count_redactions"
     DERIVE_CALLS = "derive_calls"
     FILL_RULES = "fill_rules"
     FIND_DUPLICATES = "find_duplicates"
@@ -198,7 +199,7 @@ def parameters(name: str) -> frozenset[str]:
 
 
 _LARGEST = 2**63 - 1
-_TYPES: Mapping[str, type] = MappingProxyType({"by_week": bool, "limit": int, "now_ns": int})
+_TYPES: Mapping[str, type] = MappingProxyType({"by_week": bool, "limit": int, "now_ns": int, "before_ns": int})
 """Parameters that are no text."""
 _WORDS = {bool: "true or false", int: f"a whole number from 0 to {_LARGEST}", str: "text"}
 

@@ -15,10 +15,12 @@ import pyarrow as pa
 
 from toolwitness.collector.store import queries
 from toolwitness.collector.store.columns import Row, table_of
+from toolwitness.collector.store.draft import remove_draft
 from toolwitness.collector.store.group import Times, count, store_group
 from toolwitness.collector.store.owner import read_owner
 from toolwitness.collector.store.queries import Write, execute
 from toolwitness.collector.store.receipt import Receipt
+from toolwitness.collector.store.redactions import Redactions
 from toolwitness.collector.store.rules import refresh_rules
 from toolwitness.collector.store.version import check_version, create
 from toolwitness.model.exceptions import StoreHeldError, StoreMissingError, StoreVersionError
@@ -85,10 +87,11 @@ def check_file(path: Path, *, read_only: bool) -> None:
         raise StoreVersionError(f"{path} is no database: {why}; name another file, toolwitness makes it where there is none")
 
 
-def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def connect(path: Path, *, read_only: bool, **config: str) -> duckdb.DuckDBPyConnection:
+    """A connection with further `config`; for the store itself, and for what rewrites its file. Raises as `Store.open` does."""
     check_file(path, read_only=read_only)
     try:
-        return duckdb.connect(str(path), read_only=read_only, config=_CONFIG)
+        return duckdb.connect(str(path), read_only=read_only, config=_CONFIG | config)
     except duckdb.ConnectionException as error:
         raise _held(path, error) from error
     except duckdb.Error as error:
@@ -134,7 +137,7 @@ class Store:
         file; and StoreMissingError where a file to be read only, or the folder of one to be made, does not exist.
         """
         path = Path(path)
-        connection = _connect(path, read_only=read_only)
+        connection = connect(path, read_only=read_only)
         store = cls(path, connection, clock=clock, open_timeout_s=open_timeout_s)
         try:
             store._prepare(read_only=read_only)
@@ -148,6 +151,7 @@ class Store:
             if not self.read(lambda cursor: check_version(cursor, self.path)):
                 raise StoreMissingError(f"{self.path} holds no tables yet; record or import into it first")
             return
+        remove_draft(self.path)
         self._transact(self._bring_up)
         # The first Arrow table of a process costs a quarter of a second, which no request should wait for.
         table_of([], 0)
@@ -188,26 +192,33 @@ class Store:
         text, values = queries.bound(name, params)
         return self.read(lambda cursor: cursor.sql(text, params=values).to_arrow_table())
 
-    def write_group(self, batches: Sequence[list[Row]], rejected: Sequence[Mapping[str, int]] | None = None) -> list[Receipt]:
+    def write_group(
+        self,
+        batches: Sequence[list[Row]],
+        rejected: Sequence[Mapping[str, int]] | None = None,
+        redactions: Sequence[Redactions] | None = None,
+    ) -> list[Receipt]:
         """Store the batches in one transaction and return one receipt a batch; they are durable then.
 
-        `rejected` counts, a batch, what was lost before it came here. A batch with values that do not fit their columns is
-        rejected as `not_storable` and the others are stored. Any other error (such as a full disk) is raised; the batches
-        may be sent again, since what was stored falls out as duplicate.
+        `rejected` counts, a batch, what was lost before it came here, `redactions` what the redactor made of it. A batch with
+        values that do not fit their columns is rejected as `not_storable` and the others are stored. Any other error (such as
+        a full disk) is raised; the batches may be sent again, since what was stored falls out as duplicate.
         """
         lost: Sequence[Mapping[str, int]] = [{} for _ in batches] if rejected is None else rejected
+        seen = [Redactions()] * len(batches) if redactions is None else redactions
         times = Times(now=self._clock(), open_timeout=self._open_timeout_ns)
         try:
-            return self._transact(lambda cursor: store_group(cursor, batches, lost, times))
+            return self._transact(lambda cursor: store_group(cursor, batches, lost, times, seen))
         except _BAD_DATA:
             if len(batches) == 1:
-                return [self._reject(batches[0], lost[0])]
-        return [self.write_group([batch], [before])[0] for batch, before in zip(batches, lost, strict=True)]
+                return [self._reject(batches[0], lost[0], seen[0])]
+        parts = zip(batches, lost, seen, strict=True)
+        return [self.write_group([batch], [before], [looked])[0] for batch, before, looked in parts]
 
-    def _reject(self, batch: list[Row], lost: Mapping[str, int]) -> Receipt:
+    def _reject(self, batch: list[Row], lost: Mapping[str, int], seen: Redactions) -> Receipt:
         times = Times(now=self._clock(), open_timeout=self._open_timeout_ns)
         reasons = {**lost, NOT_STORABLE: len(batch) + lost.get(NOT_STORABLE, 0)}
-        return self._transact(lambda cursor: store_group(cursor, [[]], [reasons], times))[0]
+        return self._transact(lambda cursor: store_group(cursor, [[]], [reasons], times, [seen]))[0]
 
     def count_refusal(self, reason: str) -> None:
         """Count a request that was refused before its spans were read."""

@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 
 from toolwitness.collector.store.columns import Row
 from toolwitness.collector.store.receipt import Receipt
+from toolwitness.collector.store.redactions import Redactions
 from toolwitness.collector.store.store import Store
 from toolwitness.model.exceptions import QueueFullError
 
@@ -24,6 +25,7 @@ class _Request:
     rows: list[Row]
     size: int
     rejected: Mapping[str, int]
+    redactions: Redactions
     receipt: Future[Receipt]
 
 
@@ -40,15 +42,23 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="toolwitness-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, rows: list[Row], *, size: int, rejected: Mapping[str, int] | None = None) -> Future[Receipt]:
+    def submit(
+        self,
+        rows: list[Row],
+        *,
+        size: int,
+        rejected: Mapping[str, int] | None = None,
+        redactions: Redactions | None = None,
+    ) -> Future[Receipt]:
         """Hand in the rows of one request; the future has its receipt as soon as they are durable.
 
-        `size` is what the request weighs in bytes, `rejected` counts what it lost before. Raises QueueFullError where the
+        `size` is what the request weighs in bytes, `rejected` counts what it lost before, `redactions` what the redactor
+        made of it. Raises QueueFullError where the
         queue cannot hold it now, and ValueError for a request that no queue of this limit could ever hold.
         """
         if size > self.limit_bytes:
             raise ValueError(f"a request of {size} bytes never fits into a queue of {self.limit_bytes}; send it in parts")
-        request = _Request(rows, size, rejected or {}, Future())
+        request = _Request(rows, size, rejected or {}, redactions or Redactions(), Future())
         request.receipt.set_running_or_notify_cancel()
         with self._lock:
             if self._is_closed or self._held_bytes + size > self.limit_bytes:
@@ -88,7 +98,9 @@ class Writer:
 
     def _write(self, group: list[_Request]) -> None:
         try:
-            receipts = self._store.write_group([r.rows for r in group], [r.rejected for r in group])
+            receipts = self._store.write_group(
+                [r.rows for r in group], [r.rejected for r in group], [r.redactions for r in group]
+            )
         except Exception as error:  # noqa: BLE001 -- whatever it is, each waiting request must hear of it
             for request in group:
                 request.receipt.set_exception(error)

@@ -11,11 +11,11 @@ import streamlit as st
 from toolwitness.dashboard import furniture, links, reading
 from toolwitness.dashboard.chart import ABOUT, weeks_chart
 from toolwitness.dashboard.drawing import axis
-from toolwitness.dashboard.listing import calls_table, tools_table, trends_of
+from toolwitness.dashboard.listing import calls_table, fit, tools_table, trends_of
 from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.wording import absent, count, cut, of, plural, tool_name, unknown
 from toolwitness.replay import load, metrics
-from toolwitness.replay.honest import UNKNOWN, no_utilisation
+from toolwitness.replay.honest import SCHEMA_UNKNOWN, UNKNOWN, no_utilisation
 
 MOST_ROWS = 50
 """So many rows of a list are shown unless the reader asks for all."""
@@ -81,8 +81,17 @@ def headline(totals: dict[str, Any], *, tools: int) -> list[tuple[str, Child, Ch
         ("Calls in error", count(totals["errors"]), calls),
         ("Unknown commits", count(totals["unknown_commits"]), calls),
         ("Unfinished", count(totals["pending"]), calls),
+        ("Valid arguments", *_valid(totals)),
         ("Results used later", *_used(totals)),
     ]
+
+
+def _valid(totals: dict[str, Any]) -> tuple[Child, Child]:
+    """How many arguments fit the schema of their call and of how many; what is invalid or open stands beside them."""
+    checked = totals["arguments_checked"]
+    if not checked:
+        return unknown(SCHEMA_UNKNOWN), None
+    return count(totals["arguments_valid"]), ", ".join(filter(None, [f"of {checked:,} with a known schema", fit(totals)]))
 
 
 def _used(totals: dict[str, Any]) -> tuple[Child, Child]:
@@ -120,7 +129,8 @@ def _tools(source: load.Source, choice: _Choice, tools: pl.DataFrame) -> None:
         cut(shown.height, frame.height, "tools"),
         _show_all(choice, "tools", **_chosen_tool()) if shown.height < frame.height else None,
         "; choose one to see its calls. Selection counts decisions; there may be more calls, as one step can call a tool "
-        "twice. Utilisation is evidence that a new value of a result reappeared, not of cause.",
+        "twice. Arguments are valid where they fit the schema that the model was shown; where the recording cannot tell, they "
+        "are indeterminate, which is neither. Utilisation is evidence that a new value of a result reappeared, not of cause.",
         " Calls without known times stand under week unknown and in no trend." if undated else None,
     )
 

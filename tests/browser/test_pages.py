@@ -33,13 +33,15 @@ def expect_figures(page, db, origin=None):
     shown = {tuple(reversed((*row[0].split("\n"), "")[:2])): row[1:] for row in cells(page, "Tool health by tool")}
     assert set(shown) == {(tool["server"], tool["tool"]) for tool in tools.iter_rows(named=True)}
     for tool in tools.iter_rows(named=True):
-        calls, _, selection, *of_calls, used = shown[tool["server"], tool["tool"]]
+        calls, _, selection, *of_calls, fitting, used = shown[tool["server"], tool["tool"]]
         if not tool["calls"]:
-            assert (calls, *of_calls, used) == ("no calls", "", "", "", "", "")
+            assert (calls, *of_calls, fitting, used) == ("no calls", "", "", "", "", "", "")
             continue
         assert calls == f"{tool['calls']:,}"
         parts = ("errors", "timeouts", "unknown_commits", "rejected")
         assert of_calls == [f"{tool[part]:,} of {tool['calls']:,}" for part in parts]
+        checked = tool["arguments_checked"]
+        assert fitting.split("\n")[0] == (f"{tool['arguments_valid']:,} of {checked:,}" if checked else "schema unknown")
         seen = f"{tool['selected_visible']:,} of {tool['visible']:,}"
         assert selection.endswith(seen if tool["visible"] else "visibility unknown")
         could = tool["utilisation_denominator"]

@@ -3,8 +3,10 @@ import re
 
 import pytest
 
+from toolwitness.dashboard.callview import call_card
 from toolwitness.dashboard.stepview import facts, steps_view
 from toolwitness.replay.runs import replay_run
+from toolwitness.replay.steps import Misfit, VersionCheck
 from toolwitness.tests.browser import story
 
 
@@ -105,3 +107,25 @@ def test_changed_arguments_are_shown_as_proposed_and_as_executed(source):
     shown = words(steps_view(dataclasses.replace(run, steps=(dataclasses.replace(run.steps[0], calls=(changed,)),))))
     assert "Arguments as proposed" in shown
     assert "Arguments as executed differs from the proposal" in shown
+
+
+def test_each_version_says_whether_the_arguments_fit(source):
+    """A call shows the verdict of the version it was proposed under and of the others, with what does not fit or is open."""
+    run = replay_run(source, "imported-1")
+    checks = (
+        VersionCheck(schema_digest="aaaaaaaaaa", verdict="invalid", failures=(Misfit(pointer="/n", keyword="type"),)),
+        VersionCheck(schema_digest="bbbbbbbbbb", verdict="indeterminate", failures=(Misfit(pointer="", keyword="anyOf"),)),
+    )
+    told = dataclasses.replace(run.calls[0], schema_digest="aaaaaaaaaa", argument_checks=checks)
+
+    shown = words(call_card(told, {}))
+
+    assert "invalid the version it was proposed under aaaaaaaa type at /n" in shown
+    assert "indeterminate another version bbbbbbbb open: anyOf at the top" in shown
+
+
+def test_arguments_that_no_schema_judged_are_unknown(source):
+    """Without a verdict nothing is claimed."""
+    told = dataclasses.replace(replay_run(source, "imported-1").calls[0], argument_checks=())
+
+    assert "Arguments fit unknown" in words(call_card(told, {}))

@@ -23,7 +23,31 @@ def test_a_tool_that_was_never_called_has_no_error_share(source):
     """No calls is said as such, never as 0 of 0."""
     (row,) = [row for row in _tools(source).split("<tr") if "delete_everything" in row]
     assert row.count("no calls") == 1
-    assert all(cell.startswith(' class="num"></td>') for cell in row.split("<td")[4:9])
+    assert all(cell.startswith(' class="num"></td>') for cell in row.split("<td")[4:10])
+
+
+def test_open_arguments_are_not_counted_as_valid(source):
+    """Table and headline show valid arguments of those checked, and what is invalid or open by itself."""
+    told = {"arguments_checked": 7, "arguments_valid": 4, "arguments_invalid": 1, "arguments_indeterminate": 2}
+    called = metrics.tool_health(source).filter(pl.col("calls") > 0).head(1)
+    frame = called.with_columns(**{key: pl.lit(value) for key, value in told.items()})
+    cell = listing.tools_table(frame, [], {}, address_of=lambda *_: "/").rsplit("<td", 2)[1]
+    (card,) = [card for card in headline({**metrics.overview(source), **told}, tools=1) if card[0] == "Valid arguments"]
+
+    assert "4 of 7" in cell
+    assert "1 invalid, 2 indeterminate" in cell
+    assert card[1:] == ("4", "of 7 with a known schema, 1 invalid, 2 indeterminate")
+
+
+def test_without_a_schema_no_share_of_valid_arguments_is_shown(source):
+    """Nothing checked is no zero."""
+    frame = metrics.tool_health(source).filter(pl.col("calls") > 0).head(1).with_columns(arguments_checked=pl.lit(0))
+    cell = listing.tools_table(frame, [], {}, address_of=lambda *_: "/").rsplit("<td", 2)[1]
+    told = headline({**metrics.overview(source), "arguments_checked": 0}, tools=1)
+    (card,) = [card for card in told if card[0] == "Valid arguments"]
+
+    assert "schema unknown" in cell
+    assert ("schema unknown" in card[1], card[2]) == (True, None)
 
 
 def test_a_tool_of_which_no_visibility_is_known_has_no_selection_rate(source):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwitness.model import codec, names
+from toolwitness.model.digest import KeyedDigest
 from toolwitness.model.enums import Known, Origin, RecordKind
 from toolwitness.model.records import RECORD_TYPES, Call, Json, LeafOrigin, Run
 
@@ -18,6 +19,7 @@ PLAIN = {
     int: st.integers(-(2**63), 2**63 - 1),
     float: st.floats(allow_nan=False, allow_infinity=False),
     bool: st.booleans(),
+    KeyedDigest: st.text("0123456789abcdef", min_size=32, max_size=32),
     Json: st.recursive(st.none() | TEXT | st.integers(), lambda inner: st.lists(inner, max_size=3)).map(json.dumps),
 }
 
@@ -109,6 +111,7 @@ def test_opentelemetry_names_are_used_where_they_exist():
         ("toolwitness.run.inferred", 1),
         ("gen_ai.agent.name", 7),
         ("toolwitness.run.labels", "{not json"),
+        ("toolwitness.subject.digest", "customer-17"),
     ],
 )
 def test_a_value_outside_its_domain_is_refused(attribute, value):

@@ -4,7 +4,9 @@ import pytest
 
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.model.exceptions import SettingsError
-from toolwitness.redaction.policy import Action, RedactionPolicy
+from toolwitness.redaction import clean, run_key
+from toolwitness.redaction.placeholder import is_well_formed
+from toolwitness.redaction.policy import Action, Handling, RedactionPolicy
 
 
 @pytest.mark.parametrize("selector", ["args.note", ":args", "tool:", ""])
@@ -31,9 +33,9 @@ def test_the_most_particular_tool_is_asked_first():
     classes = {"*:args": PrivacyClass.SECRET, "pay:args": PrivacyClass.PERSONAL, "bank/pay:args": PrivacyClass.PUBLIC}
     policy = RedactionPolicy(classes=classes)
 
-    assert [table["args"] for table in policy.tables("bank/pay")] == ["public", "personal", "secret"]
-    assert [table["args"] for table in policy.tables("other/pay")] == ["personal", "secret"]
-    assert [table["args"] for table in policy.tables(None)] == ["secret"]
+    assert [table["args"].cls for table in policy.tables("bank/pay")] == ["public", "personal", "secret"]
+    assert [table["args"].cls for table in policy.tables("other/pay")] == ["personal", "secret"]
+    assert [table["args"].cls for table in policy.tables(None)] == ["secret"]
 
 
 def test_only_public_and_internal_values_are_kept_by_default():
@@ -48,3 +50,49 @@ def test_scanning_keeps_unknown_values_alone():
     kept = [cls for cls in PrivacyClass if RedactionPolicy(unknown="scan").action(cls) is Action.KEEP]
 
     assert kept == [PrivacyClass.PUBLIC, PrivacyClass.INTERNAL, PrivacyClass.UNKNOWN]
+
+
+def test_a_tool_may_be_meant_in_one_version_only():
+    """A selector with a version holds for that version and goes before those without."""
+    policy = RedactionPolicy(classes={"pay@2:args": "internal", "pay:args": "sensitive", "bank/pay@2:args": "public"})
+
+    assert [table["args"].cls for table in policy.tables("bank/pay@2")] == ["public", "internal", "sensitive"]
+    assert [table["args"].cls for table in policy.tables("bank/pay@3")] == ["sensitive"]
+    assert [table["args"].cls for table in policy.tables("@scope/pay")] == ["sensitive"]
+
+
+def test_secrets_are_never_shown():
+    """No handling makes the copy show what is secret."""
+    for action in (Action.KEEP, Action.TRUNCATE):
+        with pytest.raises(SettingsError, match="never shown"):
+            RedactionPolicy(handling={PrivacyClass.SECRET: Handling(action)})
+
+
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        (Action.SHAPE, {"c", "t", "len", "why"}),
+        (Action.FINGERPRINT, {"c", "t", "len", "fp", "why"}),
+        (Action.HASH, {"c", "t", "fp", "why"}),
+        (Action.DROP, {"c", "why"}),
+    ],
+)
+def test_each_action_tells_what_it_promises(action, fields):
+    """A placeholder has the fields of its class's action, and no more."""
+    policy = RedactionPolicy(handling={PrivacyClass.PERSONAL: Handling(action)})
+
+    copy = clean({"city": "Springfield", "email": "somebody"}, policy=policy, fingerprints=run_key())
+
+    assert copy.value["email"]["$tw:redacted"].keys() == fields
+    assert is_well_formed(copy.value["email"])
+
+
+def test_a_truncated_text_ends_with_a_word_and_says_so():
+    """Truncating comes after masking and leaves whole words; a schema cannot be checked against what was cut."""
+    policy = RedactionPolicy(classes={"*:args.note": "internal"}, handling={PrivacyClass.INTERNAL: Handling(Action.TRUNCATE)})
+    words = "write to someone" + "@example.org " + "about the delivery of several desk lamps " * 3
+
+    copy = clean({"note": words}, policy=policy)
+
+    assert copy.value["note"] == "write to [email] about the delivery of several desk lamps about<cut>"
+    assert copy.truncated

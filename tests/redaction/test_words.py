@@ -21,7 +21,7 @@ from toolwitness.redaction.words import split_words
         ("\uff50\uff57\uff44", ("pwd",)),
         ("pass\u200dword", ("password",)),
         ("用户password", ("用户", "password")),
-        ("contraseña", ("contraseña",)),
+        ("contraseña", ("contrasena",)),
         ("", ()),
         ("--", ()),
     ],

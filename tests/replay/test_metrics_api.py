@@ -19,7 +19,7 @@ def told():
 
 
 def test_tool_rows_have_the_promised_shape(source_of):
-    """A tool is one object with its error classes and its utilisation as objects of their own."""
+    """A tool is one object with its error classes, arguments and utilisation as objects of their own."""
     called, uncalled = metrics.tool_rows(source_of(told()))
 
     assert called == {
@@ -46,6 +46,7 @@ def test_tool_rows_have_the_promised_shape(source_of):
         "runs": 1,
         "runs_succeeded": 1,
         "error_classes": {"unclassified": 1},
+        "arguments": {"checked": 0, "valid": 0, "invalid": 0, "indeterminate": 0},
         "utilisation": {"denominator": 1, "in_arguments": 1, "in_answer": 0, "either": 1},
     } | {"succeeded": called["succeeded"]}
     assert (uncalled["tool"], uncalled["calls"], uncalled["error_classes"]) == ("b", 0, {})

@@ -3,9 +3,9 @@ from dataclasses import asdict
 
 import pytest
 
-from toolwitness.model.enums import AttemptStatus, DecisionFinish, Known, ObservationStatus, Origin, RunOutcome
+from toolwitness.model.enums import AttemptStatus, DecisionFinish, Known, ObservationStatus, Origin, RunOutcome, Validity
 from toolwitness.model.exceptions import RunNotFoundError
-from toolwitness.model.records import Hit, LeafOrigin, Removal
+from toolwitness.model.records import ArgumentCheck, Failure, Hit, LeafOrigin, Removal
 from toolwitness.replay.runs import find_run, replay_run
 from toolwitness.tests.factories import SECOND_NS, History
 
@@ -145,6 +145,31 @@ def test_texts_are_parsed(history, source_of):
 
     assert (call.arguments, call.result, call.provenance) == ({"q": "x"}, ["found"], {"/q": "user"})
     assert (call.discovery_query, [hit.tool for hit in call.discovery_hits]) == ("x", ["a"])
+
+
+def test_verdicts_on_arguments_are_those_of_each_version(history, source_of):
+    """A call has the verdict of its own version and those of the others, with pointers and keywords."""
+    checks = (ArgumentCheck("a", Validity.VALID), ArgumentCheck("b", Validity.INVALID, (Failure("/n", "type"),)))
+    history.call("run-1", "pay", schema_digest="a", arguments_valid=Validity.VALID, argument_checks=checks)
+
+    call = only_call(replay_run(source_of(history), "run-1"))
+
+    assert call.arguments_valid == "valid"
+    told = [(one.schema_digest, one.verdict, [asdict(place) for place in one.failures]) for one in call.argument_checks]
+    assert told == [("a", "valid", []), ("b", "invalid", [{"pointer": "/n", "keyword": "type"}])]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "doubtful"),
+    [(Validity.VALID, False), (Validity.INVALID, False), (Validity.INDETERMINATE, True), (None, True)],
+)
+def test_arguments_without_a_verdict_are_named_as_unknown(history, source_of, verdict, doubtful):
+    """Where a schema is known and no verdict is, that is among what is not known."""
+    history.call("run-1", "pay", schema_digest="a", arguments_valid=verdict)
+
+    call = only_call(replay_run(source_of(history), "run-1"))
+
+    assert ("whether the arguments fit their schema" in call.unknown) is doubtful
 
 
 def test_reconciliations_are_shown(history, source_of):

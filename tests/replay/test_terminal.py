@@ -3,7 +3,8 @@ import io
 import pytest
 from rich.console import Console
 
-from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome
+from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome, Validity
+from toolwitness.model.records import ArgumentCheck, Failure
 from toolwitness.replay import metrics
 from toolwitness.replay.runs import replay_run, run_ids
 from toolwitness.replay.tables import runs_table, short_ids, tool_name, tools_table
@@ -45,7 +46,22 @@ def test_tool_health_fits_100_columns(source):
 
     assert max(map(len, text.splitlines())) <= 100
     (line,) = [line for line in text.splitlines() if line.startswith("bank/pay")]
-    assert line.split() == ["bank/pay", "2", "1", "50.0%", "2", "1", "·", "1", "·", "1", "·", "n/r", "0/1"]
+    assert line.split() == ["bank/pay", "2", "1", "50.0%", "2", "1", "·", "1", "·", "1", "·", "?", "n/r", "0/1"]
+
+
+def test_arguments_that_do_not_fit_stand_beside_those_that_are_open(source_of):
+    """What is indeterminate counts by itself; where not all calls were checked, the number of those that were is shown."""
+    history = History()
+    for verdict in (Validity.VALID, Validity.VALID, Validity.INVALID, Validity.INDETERMINATE, None):
+        history.call("r", "some", arguments_valid=verdict)
+    for verdict in (Validity.VALID, Validity.INVALID):
+        history.call("r", "all", arguments_valid=verdict)
+    history.call("r", "fine", arguments_valid=Validity.VALID)
+
+    text = printed(tools_table(metrics.tool_rows(source_of(history))))
+
+    lines = {line.split()[0]: line.split()[11:-2] for line in text.splitlines() if line.startswith(("some", "all", "fine"))}
+    assert lines == {"some": ["1/4", "1?"], "all": ["1"], "fine": ["·"]}
 
 
 def test_weeks_are_parts_of_the_table(source):
@@ -161,6 +177,21 @@ def test_arguments_that_were_changed_are_shown_twice(source_of):
 
     assert 'arguments as proposed {"n": 1}' in text
     assert 'arguments as executed {"n": 2} (differs from the proposal)' in text
+
+
+def test_a_replay_tells_what_each_version_says_of_the_arguments(source_of):
+    """The version of the call and the others stand by themselves, with pointers and keywords."""
+    history = History()
+    misfit = ArgumentCheck("bbbbbbbbbbbb", Validity.INVALID, (Failure("", "required"), Failure("/n", "type")))
+    unsure = ArgumentCheck("cccccccccccc", Validity.INDETERMINATE, (Failure("/n", "pattern"),))
+    checks = (ArgumentCheck("aaaaaaaaaaaa", Validity.VALID), misfit, unsure)
+    history.call("r", "pay", schema_digest="aaaaaaaaaaaa", arguments_valid=Validity.VALID, argument_checks=checks)
+
+    text = printed(replay_view(replay_run(source_of(history), "r")))
+
+    assert "arguments valid under their schema\n" in text
+    assert "arguments invalid under version bbbbbbbb (required at the top, type at /n)" in text
+    assert "arguments indeterminate under version cccccccc (open: pattern at /n)" in text
 
 
 def test_a_decision_without_its_call_says_so(source_of):

@@ -1,9 +1,12 @@
 """A real store in a file of its own, on a clock that the test sets."""
 
+import shutil
+
 import duckdb
 import pytest
 
 from toolwitness.collector.store.store import Store
+from toolwitness.tests.collector.store.purging import NOW_NS, told
 from toolwitness.tests.factories import MONDAY_NS
 
 
@@ -61,3 +64,50 @@ def fixture_rows_of(store):
 def fixture_ingest(rows_of):
     """`ingest()` -> what the file says of everything that was sent, by reason."""
     return lambda: {row["reason"]: (row["spans"], row["requests"]) for row in rows_of("select * from ingest")}
+
+
+@pytest.fixture(name="fill")
+def fixture_fill(path):
+    """`fill(rows, ...)` writes them to the file in groups of that order, and closes it."""
+
+    def fill(*groups):
+        store = Store.open(path, clock=lambda: NOW_NS)
+        for rows in groups:
+            store.write_group([rows])
+        store.close()
+
+    return fill
+
+
+@pytest.fixture(name="see")
+def fixture_see(path):
+    """`see(sql)` -> its rows, from the closed file."""
+
+    def see(sql):
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return connection.sql(sql).fetchall()
+
+    return see
+
+
+@pytest.fixture(name="runs")
+def fixture_runs(see):
+    """`runs()` -> the ids of the runs in the file."""
+    return lambda: [run for (run,) in see("select run_id from runs order by run_id")]
+
+
+@pytest.fixture(name="two_runs", scope="session")
+def fixture_two_runs(tmp_path_factory):
+    """A file with the runs r1 and r2, to be copied."""
+    path = tmp_path_factory.mktemp("two") / "agents.duckdb"
+    store = Store.open(path, clock=lambda: NOW_NS)
+    store.write_group([told("r1") + told("r2")])
+    store.close()
+    return path
+
+
+@pytest.fixture(name="two")
+def fixture_two(two_runs, path):
+    """The file with the runs r1 and r2 in it."""
+    shutil.copy(two_runs, path)
+    return path

@@ -22,12 +22,12 @@ class HeldStore:
         self.let = threading.Semaphore(0)
         self._store = store
 
-    def write_group(self, batches, rejected):
+    def write_group(self, batches, rejected, redactions):
         """Write the group as soon as it is let."""
         self.groups.append(len(batches))
         self.entered.release()
         assert self.let.acquire(timeout=WAIT_S)
-        return self._store.write_group(batches, rejected)
+        return self._store.write_group(batches, rejected, redactions)
 
 
 @pytest.fixture(name="writer")

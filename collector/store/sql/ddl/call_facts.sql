@@ -13,7 +13,8 @@ unsearched as (
 marked as (
     select
         c.call_id, c.run_id, c.source, c.decision_id, c.call_ordinal, c.server, coalesce(c.tool, '(unknown)') as tool, c.via,
-        c.time_known, c.week, c.t0_ns, c.started_ns, c.ended_ns, c.has_call_span, c.arguments_digest, c.observation,
+        c.time_known, c.week, c.t0_ns, c.started_ns, c.ended_ns, c.has_call_span, c.arguments_digest,
+        c.arguments_valid as validity, c.observation,
         c.error_class, c.novel_values, c.attempts, c.rejected, c.rejected_by, c.outcome,
         d.decision_ordinal,
         coalesce(d.week, c.week) as decision_week,

@@ -28,6 +28,8 @@ create table calls (
     side_effect varchar not null,
     idempotent varchar not null,
     arguments_digest varchar,
+    -- under the version that the call was proposed under; null where that is not known
+    arguments_valid varchar,
     key_digest varchar,
     action_id varchar,
     node varchar,

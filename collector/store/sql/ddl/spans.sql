@@ -19,6 +19,7 @@ create table spans (
     run_id varchar,
     source varchar,
     time_known boolean,
+    subject varchar,
     run_outcome varchar,
     outcome_source varchar,
     reward double,
@@ -69,6 +70,8 @@ create table spans (
     arguments varchar,
     executed_arguments varchar,
     arguments_digest varchar,
+    arguments_valid varchar,
+    argument_checks varchar,
     key_digest varchar,
     action_id varchar,
     node varchar,
@@ -90,6 +93,7 @@ create table spans (
     argument_sources varchar[],
     novel_values bigint,
     minimal varchar,
+    flags varchar[],
     -- gate
     gate_kind varchar,
     verdict varchar,
@@ -112,6 +116,8 @@ create table spans (
     transport varchar,
     remote_status bigint,
     remote_reference varchar,
+    error_causes varchar[],
+    error_frames varchar[],
     -- reconciliation
     finding varchar,
     method varchar,

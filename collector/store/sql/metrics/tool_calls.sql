@@ -19,7 +19,7 @@ with wanted as (
 select
     f.run_id as run, f.source, r.task, r.trial, r.run_outcome, f.decision_id as decision, f.call_id as call, f.call_ordinal,
     f.via, f.outcome, g.gate_state = 'rejected' and f.attempts > 0 as ran_although_denied,
-    f.observation, f.error_class, f.rejected_by, f.attempts, a.arguments,
+    f.observation, f.error_class, f.rejected_by, f.attempts, a.arguments, f.validity as arguments_valid,
     f.identical_repeat, f.novel_values, f.in_arguments, f.in_answer, f.measurable,
     case
         when f.time_known and f.has_call_span

@@ -3,13 +3,17 @@
 --   whole answer of outcome succeeded or empty; what is neither good nor in error is not known to be good), rejected
 --   (stopped by an enforced gate), in error (the observation says so: error, business_error, raised, invalid), timed out,
 --   indeterminate (result cut off), unknown commits, identical repeats (same run, tool and arguments as an earlier call);
+--   `arguments_valid`, `arguments_invalid` and `arguments_indeterminate` (the raw arguments as proposed, held against the
+--   schema version that the call was made under; indeterminate ones may be either and count as neither);
 --   `measured` results (complete answers that were searched for), and those of them of which a new value reappears in a
 --   later argument or answer
 -- denominator: `visible` (decisions in which the tool was known to be visible) for `selection_rate`; `calls` (distinct
---   call ids); `utilisation_denominator` (complete answers without error with at least one new informative value); `runs`
+--   call ids); `arguments_checked` (calls made under a schema that was known, the sum of those three);
+--   `utilisation_denominator` (complete answers without error with at least one new informative value); `runs`
 --   (runs with at least one call of the tool)
 -- grain: server, tool, week of the call (visible and selected: of the decision); week is 'all' unless $by_week
--- excludes: decisions of which it is not known what was visible count as selected, not as visible; results whose use
+-- excludes: calls without a verdict on their arguments, which are in no `arguments_checked`;
+--   decisions of which it is not known what was visible count as selected, not as visible; results whose use
 --   could not be measured (a limit was met, or the result was cut off) stand in `not_measurable` and in no denominator
 -- optional: source, week
 with offered as (
@@ -64,6 +68,10 @@ called as (
         count(*) filter (where is_cut) as indeterminate,
         count(*) filter (where outcome = 'unknown_commit') as unknown_commits,
         count(*) filter (where identical_repeat) as identical_repeats,
+        count(*) filter (where validity is not null) as arguments_checked,
+        count(*) filter (where validity = 'valid') as arguments_valid,
+        count(*) filter (where validity = 'invalid') as arguments_invalid,
+        count(*) filter (where validity = 'indeterminate') as arguments_indeterminate,
         count(*) filter (where in_denominator) as utilisation_denominator,
         count(*) filter (where in_denominator and in_arguments) as utilisation_in_arguments,
         count(*) filter (where in_denominator and in_answer) as utilisation_in_answer,
@@ -99,6 +107,10 @@ select
     coalesce(c.indeterminate, 0) as indeterminate,
     coalesce(c.unknown_commits, 0) as unknown_commits,
     coalesce(c.identical_repeats, 0) as identical_repeats,
+    coalesce(c.arguments_checked, 0) as arguments_checked,
+    coalesce(c.arguments_valid, 0) as arguments_valid,
+    coalesce(c.arguments_invalid, 0) as arguments_invalid,
+    coalesce(c.arguments_indeterminate, 0) as arguments_indeterminate,
     coalesce(c.utilisation_denominator, 0) as utilisation_denominator,
     coalesce(c.utilisation_in_arguments, 0) as utilisation_in_arguments,
     coalesce(c.utilisation_in_answer, 0) as utilisation_in_answer,

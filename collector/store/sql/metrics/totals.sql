@@ -1,10 +1,13 @@
 -- question: what happened in all (in each week)?
 -- numerator: runs by outcome, decisions that called a tool, calls by what became of them (`good`, `errors`, and the
---   rest, not known to be good), `measured` results (complete answers that were searched for), results that were used
+--   rest, not known to be good), `measured` results (complete answers that were searched for), results that were used,
+--   arguments by what the schema version that the call was made under says of them (`arguments_valid`,
+--   `arguments_invalid`, `arguments_indeterminate`)
 -- denominator: `runs_judged` (runs with outcome success or failure; abandoned, handed off and unknown are nobody's
---   verdict), `decisions`, `calls`, `utilisation_denominator`, `tools_visible`
+--   verdict), `decisions`, `calls`, `arguments_checked` (calls made under a schema that was known),
+--   `utilisation_denominator`, `tools_visible`
 -- grain: one row, or one per week with $by_week: runs by the run's week, decisions by the decision's, calls by the call's
--- excludes: nothing; records without known times stand under week 'unknown'; results whose use could not be measured (a
+-- excludes: from `arguments_checked` calls without a verdict on their arguments; records without known times stand under week 'unknown'; results whose use could not be measured (a
 --   limit was met, or the result was cut off) stand in `not_measurable` and in no denominator
 -- optional: source, week
 with run_totals as (
@@ -60,6 +63,10 @@ call_totals as (
         count(*) filter (where outcome = 'pending') as pending,
         count(*) filter (where outcome = 'unknown_commit') as unknown_commits,
         count(*) filter (where identical_repeat) as identical_repeats,
+        count(*) filter (where validity is not null) as arguments_checked,
+        count(*) filter (where validity = 'valid') as arguments_valid,
+        count(*) filter (where validity = 'invalid') as arguments_invalid,
+        count(*) filter (where validity = 'indeterminate') as arguments_indeterminate,
         count(*) filter (where in_denominator) as utilisation_denominator,
         count(*) filter (where in_denominator and (in_arguments or in_answer)) as utilisation_either,
         count(*) filter (where measurable) as measured,
@@ -94,6 +101,10 @@ select
     coalesce(c.pending, 0) as pending,
     coalesce(c.unknown_commits, 0) as unknown_commits,
     coalesce(c.identical_repeats, 0) as identical_repeats,
+    coalesce(c.arguments_checked, 0) as arguments_checked,
+    coalesce(c.arguments_valid, 0) as arguments_valid,
+    coalesce(c.arguments_invalid, 0) as arguments_invalid,
+    coalesce(c.arguments_indeterminate, 0) as arguments_indeterminate,
     coalesce(c.utilisation_denominator, 0) as utilisation_denominator,
     coalesce(c.utilisation_either, 0) as utilisation_either,
     coalesce(c.measured, 0) as measured,

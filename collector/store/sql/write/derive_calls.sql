@@ -20,7 +20,8 @@ with own as (
             'tool_version': tool_version, 'schema_digest': schema_digest,
             'validated_schema_digest': validated_schema_digest, 'definition_digest': definition_digest,
             'side_effect': side_effect, 'idempotent': idempotent, 'arguments_digest': arguments_digest,
-            'key_digest': key_digest, 'action_id': action_id, 'node': node, 'observation': observation,
+            'arguments_valid': arguments_valid, 'key_digest': key_digest, 'action_id': action_id, 'node': node,
+            'observation': observation,
             'transport_status': transport_status, 'result_size': result_size, 'commit_level': commit_level,
             'error_class': error_class, 'error_type': error_type, 'vendor_code': vendor_code, 'items_total': items_total,
             'items_failed': items_failed, 'novel_values': novel_values, 'argument_sources': argument_sources
@@ -124,6 +125,7 @@ evidence as (
         coalesce(facts.side_effect, side_effect, 'unknown') as side_effect,
         coalesce(facts.idempotent, 'unknown') as idempotent,
         facts.arguments_digest,
+        facts.arguments_valid,
         facts.key_digest,
         facts.action_id,
         facts.node,

@@ -1,6 +1,6 @@
 import pytest
 
-from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome
+from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome, Validity
 from toolwitness.tests.factories import WEEK_NS, History
 
 
@@ -190,6 +190,20 @@ def test_runs_count_once_however_often_they_call(history, ask):
     (row,) = ask(history, "tools", by_week=False)
 
     assert picked(row, "calls", "runs", "runs_succeeded") == (6, 3, 1)
+
+
+def test_arguments_are_counted_by_what_their_schema_says(history, ask):
+    """Seven calls: six with a verdict, of which three are valid, one is invalid and two are neither; one has no verdict."""
+    for verdict in ("valid", "valid", "valid", "invalid", "indeterminate", "indeterminate"):
+        history.call("r", "a", arguments_valid=Validity(verdict))
+    history.call("r", "a", schema_digest="known")
+    history.call("r", "b")
+
+    rows = by_tool(ask(history, "tools", by_week=False))
+
+    words = ("calls", "arguments_checked", "arguments_valid", "arguments_invalid", "arguments_indeterminate")
+    assert picked(rows["", "a"], *words) == (7, 6, 3, 1, 2)
+    assert picked(rows["", "b"], *words) == (1, 0, 0, 0, 0)
 
 
 def test_weeks_are_those_of_the_call(history, ask):

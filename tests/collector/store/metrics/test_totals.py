@@ -1,4 +1,4 @@
-from toolwitness.model.enums import AttemptStatus, ObservationStatus, RunOutcome
+from toolwitness.model.enums import AttemptStatus, ObservationStatus, RunOutcome, Validity
 from toolwitness.tests.factories import WEEK_NS, History
 
 
@@ -44,6 +44,18 @@ def test_totals_add_up_runs_decisions_and_calls(ask):
         "utilisation_either": 1,
         "measured": 1,
     }
+
+
+def test_totals_count_arguments_by_what_their_schema_says(ask):
+    """Valid, invalid and indeterminate add up to the calls that were checked."""
+    history = History()
+    for verdict in (Validity.VALID, Validity.INVALID, Validity.INVALID, Validity.INDETERMINATE, None):
+        history.call("r", "a", arguments_valid=verdict)
+
+    (row,) = ask(history, "totals", by_week=False)
+
+    words = ("calls", "arguments_checked", "arguments_valid", "arguments_invalid", "arguments_indeterminate")
+    assert tuple(row[word] for word in words) == (5, 4, 1, 2, 1)
 
 
 def test_only_success_and_failure_are_judgements(ask):

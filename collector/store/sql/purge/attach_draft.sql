@@ -1,0 +1,2 @@
+-- question: how does the new file come beside the old one?
+attach $draft as purge_draft;

@@ -1,0 +1,2 @@
+-- question: how does everything come out of the write-ahead log and into the file?
+checkpoint;

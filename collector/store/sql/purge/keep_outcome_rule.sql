@@ -1,0 +1,3 @@
+-- question: which rules judged the calls?
+insert into purge_draft.outcome_rule by name
+select * from outcome_rule;

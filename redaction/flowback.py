@@ -1,0 +1,101 @@
+"""Finds a redaction placeholder in a value that is about to be used: a copy made for telemetry has flowed back.
+
+The search is bounded and runs no code of the value's own, as the projection does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict, defaultdict, deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from toolwitness.redaction.foreign import stored_fields
+from toolwitness.redaction.placeholder import TAG, is_well_formed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["MOST_NODES", "holds_placeholder"]
+
+MOST_NODES: Final = 2_000
+"""Members of all containers together that are looked at, those nearest to the top first."""
+
+_PLAIN: Final = frozenset({type(None), bool, int, float, bytes, complex})
+_MAPPINGS: Final = frozenset({OrderedDict, defaultdict})
+_SEQUENCES: Final = frozenset({set, frozenset, deque})
+
+
+def holds_placeholder(value: Any, *, most: int = MOST_NODES) -> bool:  # noqa: C901 - in line: it runs before every tool
+    """Tell whether a placeholder stands in a value, at any depth within `most` members.
+
+    An object with the placeholder's tag among its keys counts, even where a model has altered it. A text counts where it is
+    JSON that holds a placeholder just as this package makes them; other texts may speak of one.
+    """
+    waiting = [value]
+    for item in waiting:  # it grows on the way, so that what is nearest to the top comes first
+        kind = type(item)
+        if kind is str:
+            if TAG in item and _in_json(item, most):
+                return True
+        elif kind is dict:
+            if _is_tagged(item):
+                return True
+            if (left := most - len(waiting)) > 0:
+                waiting += item.values() if len(item) <= left else islice(item.values(), left)
+        elif kind is tuple or kind is list:
+            if (left := most - len(waiting)) > 0:
+                waiting += item if len(item) <= left else item[:left]
+        elif kind not in _PLAIN:
+            members = _of_other(item, kind, most - len(waiting))
+            if members is None:
+                return True
+            waiting += members
+    return False
+
+
+def _is_tagged(mapping: dict[Any, Any]) -> bool:
+    """Tell whether the tag is one of the first keys; they are compared one by one, without their own classes' comparison."""
+    try:
+        for key in mapping if len(mapping) <= MOST_NODES else islice(mapping, MOST_NODES):
+            if type(key) is str and key == TAG:
+                return True
+    except RuntimeError:
+        return False  # another thread changed its size meanwhile
+    return False
+
+
+def _of_other(item: Any, kind: type, most: int) -> Iterable[Any] | None:
+    """Return what an item of another kind holds, at most so many, or None where it is a tagged object itself."""
+    try:
+        if kind in _SEQUENCES:
+            return list(islice(item, max(0, most)))
+        fields = item if kind in _MAPPINGS else stored_fields(item, kind)
+        if fields is None:
+            return ()
+        return None if _is_tagged(fields) else list(islice(fields.values(), max(0, most)))
+    except RuntimeError:
+        return ()  # as above
+
+
+def _in_json(text: str, most: int) -> bool:
+    """Tell whether a text is JSON with a well-formed placeholder in it, JSON inside its texts included."""
+    if text.lstrip()[:1] not in {"{", "["}:
+        return False
+    try:
+        waiting = deque([json.loads(text)])
+    except (ValueError, RecursionError):
+        return False
+    while waiting and most > 0:
+        most -= 1
+        item = waiting.popleft()
+        if type(item) is str:
+            if TAG in item and _in_json(item, most):
+                return True
+        elif is_well_formed(item):
+            return True
+        elif type(item) is dict:
+            waiting.extend(item.values())
+        elif type(item) is list:
+            waiting.extend(item)
+    return False
