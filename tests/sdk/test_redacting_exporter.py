@@ -1,11 +1,10 @@
 """A span exporter that lets redacted copies pass and nothing else."""
 
 import json
+import logging
 import threading
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan, TracerProvider
@@ -101,11 +100,20 @@ def test_no_field_of_a_span_lets_a_secret_through():
     assert counts(exporter) == (1, 1, 0)
 
 
-@settings(max_examples=60)
-@given(hidden=st.sampled_from([CANARY, f"a {CANARY} b", json.dumps({"x": CANARY}), f"x={CANARY}", CANARY + "\ud800"]))
-def test_nor_does_it_pass_in_any_disguise(hidden):
+DISGUISES = {
+    "as it is": CANARY,
+    "inside other text": f"a {CANARY} b",
+    "as JSON": json.dumps({"x": CANARY}),
+    "assigned": f"x={CANARY}",
+    "beside half a character": CANARY + "\ud800",
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_nor_does_it_pass_in_any_disguise(disguise, caplog):
     """Inside other text, as JSON, assigned, beside half a character."""
-    copies, _ = passed(full_of(hidden))
+    caplog.set_level(logging.ERROR, "opentelemetry.trace.span")  # what it quotes of a trace state may be no text at all
+    copies, _ = passed(full_of(DISGUISES[disguise]))
     assert CANARY.encode() not in encode_spans(copies).SerializeToString()
 
 
