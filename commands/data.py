@@ -91,7 +91,7 @@ def purge(
     purging = part("collector.store.purge")
     runs = _run_ids(db, run or []) if retention is None else _past_retention(db, retention)
     if retention is not None and not runs:
-        typer.echo(f"no run in {db} is past the retention of {retention}")
+        _tell_nothing_due(db, retention, as_json=as_json)
         return
     selection = purging.Selection(
         before_ns=None if older_than is None else time.time_ns() - _age_ns(older_than),
@@ -99,16 +99,19 @@ def purge(
         subject=None if subject is None else _digest_of(subject),
     )
     unreachable = [asdict(copy) for copy in part("collector.store.copies").copies_of(db)] + _journals() if db.exists() else []
+    if subject is not None and not purging.plan(db, selection).spans:
+        # Nothing found is not nothing there: under another key there may be all of it.
+        raise PurgeError(_no_such_subject(db))
     if dry_run or not yes:
         losses = purging.plan(db, selection)
         if dry_run or not losses.spans:
-            _tell(db, losses, None, unreachable, as_json=as_json, by_subject=subject is not None)
+            _tell(db, losses, None, unreachable, as_json=as_json)
             return
         _confirm(f"Remove {_amount(losses)} from {db} for good?")
     with _progress() as progress:
         purged = purging.purge(db, selection, progress=progress)
     part("collector.store.copies").forget_gone_exports(db)
-    _tell(db, purged.losses, purged, unreachable, as_json=as_json, by_subject=subject is not None)
+    _tell(db, purged.losses, purged, unreachable, as_json=as_json)
 
 
 def _confirm(question: str) -> None:
@@ -122,6 +125,8 @@ def _run_ids(db: Path, prefixes: list[str]) -> tuple[str, ...]:
     """The ids of the runs that are called so, or whose id alone begins so."""
     if not prefixes:
         return ()
+    if not all(prefixes):
+        raise typer.BadParameter("an empty id would mean any run; was a variable empty?", param_hint="--run")
     with part("replay.load").open_source(db) as source:
         return tuple(part("replay.runs").find_run(source, prefix) for prefix in prefixes)
 
@@ -143,6 +148,13 @@ def _past_retention(db: Path, file: Path) -> tuple[str, ...]:
             past = source.query("runs_past_retention", before_ns=time.time_ns() - days * _NS_OF["d"], **holding)
             found.update(past["run"].to_list())
     return tuple(sorted(found))
+
+
+def _tell_nothing_due(db: Path, retention: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_report(part("collector.store.purge").Losses(0, 0, 0, None, None, 0), None, []))
+    else:
+        typer.echo(f"no run in {db} is past the retention of {retention}")
 
 
 def _journals() -> list[dict[str, Any]]:
@@ -182,10 +194,8 @@ def _utc(ns: int | None) -> str | None:
     return None if ns is None else datetime.fromtimestamp(ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _tell(db: Path, losses: Any, purged: Any, unreachable: list[dict[str, Any]], *, as_json: bool, by_subject: bool) -> None:
+def _tell(db: Path, losses: Any, purged: Any, unreachable: list[dict[str, Any]], *, as_json: bool) -> None:
     """Tell what would go (`purged` is None) or went, and which copies are out of reach."""
-    if by_subject and not losses.spans:
-        say(_no_such_subject(db))
     if as_json:
         print_json(_report(losses, purged, unreachable))
         return

@@ -189,9 +189,8 @@ def explain_redaction(
     """
     if of not in {"args", "result", "error"}:
         raise typer.BadParameter(f"{of!r} is none of args, result, error", param_hint="--part")
-    if catalog is not None and tool is None:
-        raise typer.BadParameter("say which tool of the catalog: --tool NAME", param_hint="--catalog")
     with _usable():
+        tool = tool or _only_tool(catalog)
         value, used, definition = _payload(payload), _policy(policy), _find(catalog, tool)
         describe, name, schema = part("redaction.describe"), tool, None
         if definition is not None:
@@ -208,6 +207,20 @@ def explain_redaction(
     show(tables.explain_view(report))
     if report.minimal is None:
         typer.echo(f"\nwhat leaves:\n{tables.copy_text(report.to_json()['copy'])}")
+        if any(place.action in {"fingerprint", "hash"} for place in places):
+            say("(the agent adds a fingerprint, fp, under its own key)")
+
+
+def _only_tool(catalog: str | None) -> str | None:
+    """The tool that a catalog of one tool means. Raises BadParameter where there are several."""
+    if catalog is None:
+        return None
+    tools = [part("model.catalog_file").identity(tool.definition) for tool in _read(catalog).tools]
+    if len(tools) != 1:
+        raise typer.BadParameter(
+            f"say which tool of the catalog ({', '.join(tools[:5])}, ...): --tool NAME", param_hint="--catalog"
+        )
+    return str(tools[0])
 
 
 def _policy(path: Path | None) -> RedactionPolicy:

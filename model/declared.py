@@ -17,6 +17,7 @@ class Declared:
     def __post_init__(self) -> None:
         """Take the name of a class too; raises ValueError for one that does not exist."""
         object.__setattr__(self, "cls", PrivacyClass(self.cls))
+        object.__setattr__(self, "reason", (self.reason or "").strip() or None)
 
     @classmethod
     def of(cls, given: Declared | PrivacyClass | str) -> Declared:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from toolwitness.model.enums import PrivacyClass
@@ -19,6 +20,8 @@ _CLASS: Final = "x-privacy"
 _REASON: Final = "x-privacy-reason"
 _WRITE_ONLY: Final = "writeOnly"
 _RIGHT_FORMS: Final = {"xprivacy": _CLASS, "xprivacyreason": _REASON, "writeonly": _WRITE_ONLY}
+_NEAR: Final = 0.8
+"""How like the right word one must be to count as misspelt (difflib's ratio)."""
 _SHORT_FORMS: Final = frozenset({"privacy", "privacyclass", "xprivacyclass"})
 _CLASSES: Final = tuple(cls.value for cls in PrivacyClass)
 _LOWERING: Final = tuple(cls.value for cls in PrivacyClass if cls.rank < PrivacyClass.UNKNOWN.rank)
@@ -178,7 +181,10 @@ def _form(key: str, value: Any) -> str | None:
     squeezed = re.sub(r"[-_ .]", "", key).casefold()
     if squeezed in _SHORT_FORMS:
         return _CLASS if value in _CLASSES else None
-    return _RIGHT_FORMS.get(squeezed)
+    if squeezed in _RIGHT_FORMS or not key.lower().startswith("x-"):
+        return _RIGHT_FORMS.get(squeezed)
+    near = get_close_matches(squeezed, _RIGHT_FORMS, 1, _NEAR)
+    return _RIGHT_FORMS[near[0]] if near else None
 
 
 def _several(value: Any) -> list[Any]:

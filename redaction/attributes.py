@@ -66,7 +66,9 @@ def clean_attributes(given: Mapping[str, Any], policy: RedactionPolicy | None = 
         copy = clean(data, policy=policy, part=PART)
         if isinstance(copy, Minimal):
             return copy
-        for name, (shown, value) in zip(data, copy.value.items(), strict=False):
+        if len(copy.value) != len(data):
+            return Minimal("size")  # long names that begin alike have become one
+        for name, (shown, value) in zip(data, copy.value.items(), strict=True):
             plain = shown != name or _NAME.fullmatch(name) is not None or (declared and _is_declared(name, declared))
             out[shown if plain else _free(out)] = value
     return CleanAttributes(out, max(0, len(given) - MOST_ATTRIBUTES))

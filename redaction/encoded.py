@@ -25,7 +25,8 @@ _QUAD: Final = "[CDI-Za-f][A-Za-z0-9+/_-]{3}"
 """Four characters of base64 whose first byte is printable ASCII or white space; ids in hex seldom have six in a row."""
 
 _BASE64: Final = re.compile(rf"(?<![A-Za-z0-9+/_=-])(?:{_QUAD}){{6}}[A-Za-z0-9+/_-]{{0,16384}}={{0,2}}")
-_PIECE: Final = re.compile(r"""[^\s"'<>?&=;,\x1f]{0,1024}?%[0-9A-Fa-f]{2}[^\s"'<>?&=;,\x1f]{0,4096}""")
+_PIECE: Final = re.compile(r"""[^\s"'<>?&=;,\x1f]{3,4096}""")
+_PERCENT: Final = re.compile("%[0-9A-Fa-f]{2}")
 _REFERENCES: Final = re.compile(
     r"""[^\s"'<>\x1f&]{0,256}(?:&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,8});[^\s"'<>\x1f&]{0,256}){1,256}"""
 )
@@ -42,6 +43,10 @@ def _from_base64(text: str) -> str | None:
     except (binascii.Error, ValueError):
         return None
     return plain if _PRINTABLE.fullmatch(plain) else None
+
+
+def _from_percents(text: str) -> str | None:
+    return unquote(text) if _PERCENT.search(text) else None
 
 
 def _from_escapes(text: str) -> str:
@@ -62,7 +67,7 @@ def encoded_rules(holds: Callable[[str], bool]) -> tuple[Rule, ...]:
 
     found = (
         (("",), f"(?:{_QUAD}){{6}}", "base64", _BASE64, _from_base64),
-        (("%",), "", "percent-encoded", _PIECE, unquote),
+        (("%",), "", "percent-encoded", _PIECE, _from_percents),
         (("&",), "", "character-references", _REFERENCES, html.unescape),
         (("\\u",), "", "escaped", _ESCAPES, _from_escapes),
     )

@@ -68,7 +68,8 @@ def _places(path: str, value: Any, copy: Any, field: Field, policy: RedactionPol
 def _place(path: str, value: Any, copy: Any, field: Field, policy: RedactionPolicy) -> Explained:
     judgement = field.if_listed if any(entry == value for entry in field.listed) else field.judgement
     if value is None or value == "" or type(value) is bool:
-        return Explained(path, judgement.cls, "no-content", judgement.source.name.lower(), Action.KEEP.value)
+        # They always stay, so that "was missing" is visible; there is nothing in them that a class could protect.
+        return Explained(path, PrivacyClass.PUBLIC, "no-content", "default", Action.KEEP.value)
     if is_well_formed(copy):
         body = copy[TAG]
         cls = PrivacyClass(body["c"])

@@ -136,7 +136,9 @@ class Field:
         self.listed = listed(schema) if said is None and voice is None else ()
         """Values that the schema lists; for one of them `if_listed` is the judgement."""
         self.if_listed = self.judgement
-        if self.listed and (inherited is None or inherited.source < Source.POLICY):
+        if inherited is not None and (inherited.protects or inherited.source is Source.POLICY):
+            self.listed = ()  # under a protected parent, which of the values it is, is what is protected
+        elif self.listed:
             self.if_listed = Judgement(PrivacyClass.PUBLIC, "schema:enum", Source.SCHEMA)
         self.members: dict[str, Field] = {}
         """Places of members whose keys are plain words, which no detector needs to look at."""

@@ -5,13 +5,13 @@ The search is bounded and runs no code of the value's own, as the projection doe
 
 from __future__ import annotations
 
-import json
+import re
 from collections import OrderedDict, defaultdict, deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from toolwitness.redaction.foreign import stored_fields
-from toolwitness.redaction.placeholder import TAG, is_well_formed
+from toolwitness.redaction.placeholder import TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,22 +21,29 @@ __all__ = ["MOST_NODES", "holds_placeholder"]
 MOST_NODES: Final = 2_000
 """Members of all containers together that are looked at, those nearest to the top first."""
 
-_PLAIN: Final = frozenset({type(None), bool, int, float, bytes, complex})
+_PLAIN: Final = frozenset({type(None), bool, int, float, complex})
 _MAPPINGS: Final = frozenset({OrderedDict, defaultdict})
 _SEQUENCES: Final = frozenset({set, frozenset, deque})
+
+
+_IN_TEXT: Final = re.compile(r"""(?:\$|\\{1,8}u0024)tw:redacted\\{0,8}["']\s{0,8}:\s{0,8}\{""")
+"""The tag as a key of an object, in JSON, in JSON inside JSON, or as Python writes a dict."""
 
 
 def holds_placeholder(value: Any, *, most: int = MOST_NODES) -> bool:  # noqa: C901 - in line: it runs before every tool
     """Tell whether a placeholder stands in a value, at any depth within `most` members.
 
-    An object with the placeholder's tag among its keys counts, even where a model has altered it. A text counts where it is
-    JSON that holds a placeholder just as this package makes them; other texts may speak of one.
+    An object with the placeholder's tag among its keys counts, even where a model has altered it, and so does a text in which
+    such an object is written; other texts may speak of the tag.
     """
     waiting = [value]
     for item in waiting:  # it grows on the way, so that what is nearest to the top comes first
         kind = type(item)
         if kind is str:
-            if TAG in item and _in_json(item, most):
+            if "tw:redacted" in item and _IN_TEXT.search(item):
+                return True
+        elif kind is bytes or kind is bytearray:
+            if b"tw:redacted" in item and _IN_TEXT.search(item.decode("utf-8", "replace")):
                 return True
         elif kind is dict:
             if _is_tagged(item):
@@ -76,26 +83,3 @@ def _of_other(item: Any, kind: type, most: int) -> Iterable[Any] | None:
         return None if _is_tagged(fields) else list(islice(fields.values(), max(0, most)))
     except RuntimeError:
         return ()  # as above
-
-
-def _in_json(text: str, most: int) -> bool:
-    """Tell whether a text is JSON with a well-formed placeholder in it, JSON inside its texts included."""
-    if text.lstrip()[:1] not in {"{", "["}:
-        return False
-    try:
-        waiting = deque([json.loads(text)])
-    except (ValueError, RecursionError):
-        return False
-    while waiting and most > 0:
-        most -= 1
-        item = waiting.popleft()
-        if type(item) is str:
-            if TAG in item and _in_json(item, most):
-                return True
-        elif is_well_formed(item):
-            return True
-        elif type(item) is dict:
-            waiting.extend(item.values())
-        elif type(item) is list:
-            waiting.extend(item)
-    return False

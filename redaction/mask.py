@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_label", "key_mask", "masked", "torn", "truncated"]
 
-_LABEL_LENGTH: Final = 64
-_LABEL_WORDS: Final = 4
+_LABEL_LENGTH: Final = 48
+_LABEL_WORDS: Final = 3
 
 _TORN: Final = 256
 """Characters before a cut in which half a secret may stand that no detector knows any more."""
@@ -31,11 +31,16 @@ _FIELD_NAME: Final = re.compile(r"[\w.:/@$#*+\-\[\]]{1,64}")
 """A key that names a field: one word of any script, with the signs that paths and headers use."""
 
 
+_LONGEST_WORD: Final = 16
+
+
 @lru_cache(maxsize=4096)
 def key_mask(key: str) -> str | None:
     """Return what must stand in the place of a key, or None for one that may stay; keys recur, so the answer is kept."""
     if len(key) > MAX_NAME:
         return "[key]"
+    if len(key) > _LONGEST_WORD and not key.isascii():
+        return "[key]"  # in scripts without gaps a whole sentence is one word
     found = scan_text(key)
     if found:
         return f"[{found[0].rule}]"

@@ -59,11 +59,16 @@ _PERSONAL: Final = words_of("""
     gender sex ip ipaddress ipv4 ipv6 avatar licenseplate numberplate deviceid macaddress
 """)
 _INTERNAL: Final = words_of("""
-    status code count total page limit offset cursor currency unit version kind type state ok success
-    errorcode statuscode exitcode httpcode reasoncode currencycode countrycode languagecode
-    pagesize perpage pagenumber hasmore sortorder orderby sort locale language lang timezone
-    retrycount retries durationms elapsedms
+    status cursor currency unit version kind type state ok success
+    errorcode statuscode reasoncode currencycode countrycode languagecode
+    hasmore sortorder orderby sort locale language lang timezone
 """)
+_COUNTS: Final = words_of("""
+    count total page limit offset pagesize perpage pagenumber exitcode httpcode retrycount retries durationms elapsedms size
+""")
+"""Whole names that promise a number."""
+_NEVER_ABOUT: Final = words_of("pin puk otp totp hotp cvv cvc csc cvn passcode")
+"""Secrets that are numbers themselves, so that `require_pin` may hold one."""
 _SAFE_PHRASES: Final = words_of("""
     pagetoken nexttoken continuationtoken synctoken nextpagetoken publickey primarykey sortkey cachekey foreignkey partitionkey
     idempotencykey countrycode areacode dialcode callingcode tokensper pertoken
@@ -233,7 +238,8 @@ def _by_ending(words: tuple[str, ...]) -> Named | None:
         return None
     last = words[-1]
     protects = any(_listed(word, entries) for word in words for entries in (_SECRET, _PERSONAL)) or any(map(_ends, words))
-    if words[0] in _SAFE_HEADS or _listed(last, _SAFE_TAILS):
+    head = words[0] in _SAFE_HEADS and _NEVER_ABOUT.isdisjoint(words)
+    if head or _listed(last, _SAFE_TAILS):
         label = last in _LABEL_TAILS and words[0] not in _SAFE_HEADS and not protects
         return PrivacyClass.INTERNAL, "label" if label else ABOUT
     about = _listed(last, _ABOUT_TAILS) and any(_listed(word, _SECRET) or _ends(word) for word in words[:-1])
@@ -258,6 +264,8 @@ def _ends(word: str) -> str | None:
 def _internal(words: tuple[str, ...]) -> Named | None:
     """Accept operational names only as the whole name: `code` says more about itself than `promo_code`."""
     whole = "".join(words)
+    if whole in _COUNTS:
+        return PrivacyClass.INTERNAL, ABOUT
     return (PrivacyClass.INTERNAL, whole) if whole in _INTERNAL else None
 
 

@@ -19,7 +19,7 @@ _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _MOMENT: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]{5,15}(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?")
 
-_WORD: Final = re.compile(r"[\w:-]{1,48}")
+_WORD: Final = re.compile(r"[a-z0-9-]{1,24}(?::[\w:-]{1,32})?", re.IGNORECASE)
 _FINGERPRINT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}:[0-9a-f]{32}")
 _BUCKET: Final = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9}|\+)?")
 _TYPES: Final = frozenset({"string", "integer", "number"})
@@ -56,6 +56,9 @@ def placeholder(
     return {TAG: body}
 
 
+_MOST_FORMATS: Final = 8
+
+
 def is_placeholder(value: Any) -> bool:
     """Tell whether a value is a redaction placeholder, even one that a model has altered."""
     return type(value) is dict and len(value) == 1 and TAG in value
@@ -69,6 +72,8 @@ def is_well_formed(value: Any) -> bool:
     if type(body) is not dict or not body.keys() <= _FIELDS:
         return False
     words = body.get("fmt", [])
+    if type(words) is not list or len(words) > _MOST_FORMATS:
+        return False
     return (
         _fits(_WORD, body.get("c"))
         and body["c"] in _CLASSES
@@ -76,7 +81,6 @@ def is_well_formed(value: Any) -> bool:
         and _fits(_FINGERPRINT, body.get("fp", "k:" + "0" * 32))
         and _fits(_BUCKET, body.get("len", "0"))
         and _fits(_WORD, body.get("why"))
-        and type(words) is list
         and all(_fits(_WORD, word) for word in words)
     )
 

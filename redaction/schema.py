@@ -63,6 +63,9 @@ class Schema(NamedTuple):
 
     root: Mapping[str, Any]
     branches: tuple[Mapping[str, Any], ...]
+    maybe: tuple[Mapping[str, Any], ...] = ()
+    """Sub-schemas that describe the place only where a pattern or position fits, which is not looked at: they may raise a
+    class, and neither lower one nor list public values."""
 
 
 class Voice(NamedTuple):
@@ -90,7 +93,7 @@ def listed(schema: Schema | None) -> tuple[Any, ...]:
     if schema is None:
         return ()
     out: list[Any] = []
-    for node, _ in _spread(schema):
+    for node, _ in _spread(schema._replace(maybe=())):
         entries = node.get("enum", [node["const"]] if "const" in node else None)
         if isinstance(entries, list):
             out.extend(entries)
@@ -120,26 +123,30 @@ def step_into(schema: Schema | None, key: str | None) -> tuple[Schema | None, bo
     """Return the schema of a member (`key`) or of an array's items (None), and whether the schema names that key."""
     if schema is None:
         return None, False
-    found: list[Mapping[str, Any]] = []
+    found: list[Any] = []
+    maybe: list[Any] = []
     named = False
     for node, _ in _spread(schema):
-        properties = node.get("properties")
+        properties, patterns, tuples = (node.get(word) for word in ("properties", "patternProperties", "prefixItems"))
         if key is None:
-            tuples = node.get("prefixItems")
-            children = [node.get("items"), *(tuples if isinstance(tuples, list) else ())]
-        elif isinstance(properties, Mapping) and key in properties:
-            children, named = [properties[key]], True
+            found.append(node.get("items"))
+            maybe += tuples if isinstance(tuples, list) else ()
+            continue
+        maybe += patterns.values() if isinstance(patterns, Mapping) else ()
+        if isinstance(properties, Mapping) and key in properties:
+            named = True
+            found.append(properties[key])
         else:
-            patterns = node.get("patternProperties")
-            children = [node.get("additionalProperties"), *(patterns.values() if isinstance(patterns, Mapping) else ())]
-        found.extend(child for child in children if isinstance(child, Mapping))
-    return (Schema(schema.root, tuple(found)) if found else None), named
+            found.append(node.get("additionalProperties"))
+    certain, possible = (tuple(child for child in children if isinstance(child, Mapping)) for children in (found, maybe))
+    return (Schema(schema.root, certain, possible) if certain or possible else None), named
 
 
 def _spread(schema: Schema) -> list[tuple[Mapping[str, Any], bool]]:
     """Return the schema objects that may describe the place: itself, what it refers to, and (marked) its options."""
     out: list[tuple[Mapping[str, Any], bool]] = []
     waiting = [(branch, len(schema.branches) > 1) for branch in schema.branches]
+    waiting += [(branch, True) for branch in schema.maybe]
     while waiting:
         if len(out) == _MAX_BRANCHES:
             return [*out, _OVERFLOW]

@@ -64,6 +64,9 @@ _REST_OF_LINE: Final = re.compile(r"""[^"'\n\r\x1f]{1,4096}""")
 _WHOLE_LINE: Final = frozenset({"authorization", "cookie", "setcookie", "proxyauthorization", "xauthorization"})
 _IN_QUERY: Final = frozenset({"sig", "key", "code", "auth", "signature", "hmac", "token", "sign"})
 _MORE_WORDS: Final = re.compile(r"[ \t]+[a-z]")
+_NUMBER_OF: Final = re.compile(r"[0-9]{1,3}(?:[.,][0-9]{1,3})*%?")
+"""A number that counts: too short for a secret."""
+_LONGEST_COUNT: Final = 6
 _FILE_NAME: Final = re.compile(r"\.[A-Za-z]{1,5}$")
 _LINE_NUMBER: Final = re.compile(r"[0-9]{1,6}(?::[0-9:]*)?(?:[^0-9A-Za-z]|$)")
 _NO_NAME = re.compile(r"[^a-z]")
@@ -171,9 +174,11 @@ def _is_said(match: re.Match[str], group: str, text: str) -> bool:
     value = match[group]
     if _FILE_NAME.search(match["name"]) and _LINE_NUMBER.match(value):
         return True
+    if match["name"].lower().endswith("token") and value.isdigit() and len(value) <= _LONGEST_COUNT:
+        return True
     if group != "v":
         return not value.strip() or names_a_value(value)
-    if names_a_value(value) or value[:1] in {"{", "[", "("}:
+    if names_a_value(value) or value[:1] in {"{", "[", "("} or _NUMBER_OF.fullmatch(value):
         return True
     spaced = text[match.end(group) - len(value) - 1] in " \t"
     return spaced and (value.isalpha() or value.isdigit()) and _MORE_WORDS.match(text, match.end(group)) is not None
@@ -243,7 +248,7 @@ _WORDS: Final = (
 _SAYS: Final = (
     r"""[ \t]{0,2}(?:(?:was|is|are|to|ist|est|es|é|è|är|er|je|on|war|lautet)[ \t:]|=>?|:|->|→|-{1,2}[ ])[ \t]{0,3}["'`«“]?"""
 )
-_PROSE: Final = re.compile(rf"""(?i)(?<![a-z])(?:(?P<code>{_CODES})|{_WORDS}){_SAYS}(?P<v>[^\s"'`«»“”\x1f]{{4,256}})""")
+_PROSE: Final = re.compile(rf"""(?i)(?<![a-z_-])(?:(?P<code>{_CODES})|{_WORDS}){_SAYS}(?P<v>[^\s"'`«»“”\x1f]{{4,256}})""")
 _PROSE_GATE: Final = rf"(?:{_CODES}|code|{_WORDS}){_SAYS}[^\s]"
 _PROSE_CJK: Final = re.compile(
     r"""(?:(?P<code>验证码|校验码|动态码|PIN码)|密码|密碼|口令|令牌|密钥|私钥|パスワード|비밀번호)"""
@@ -307,7 +312,7 @@ _LONGEST_LOGIN: Final = 160
 def _named_by_words(text: str) -> Iterator[Finding]:
     """Find all that stands behind a word for a secret; the words are looked for once."""
     stems = _stems(text.lower(), _ASCII_STEMS if text.isascii() else STEMS)
-    for rule, spans in (("assignment", _assignments), ("prose", _prose), ("sql", _sql)):
+    for rule, spans in (("assignment", _assignments), ("secret", _prose), ("sql", _sql)):
         for start, end in spans(text, stems):
             yield Finding(start, end, rule, _SECRET)
 

@@ -20,7 +20,8 @@ from toolwitness.redaction.names import MAX_NAME, name_class
 from toolwitness.redaction.placeholder import ESCAPED, SIZE_CLASSES, TAG, formats, is_well_formed, placeholder, size_class
 from toolwitness.redaction.policy import Action
 from toolwitness.redaction.projection import CUT, project
-from toolwitness.redaction.schema import PROPERTY_MAPS, SHOWN_BY_SCHEMAS, is_property_map
+from toolwitness.redaction.schema import PROPERTY_MAPS, SHOWN_BY_SCHEMAS, Schema, is_property_map, spoken
+from toolwitness.redaction.words import words_of
 
 if TYPE_CHECKING:
     from toolwitness.redaction.detect import Finding
@@ -56,6 +57,7 @@ _OWN_KEY: Final = re.compile(r"(?:\[[a-z0-9-]{1,24}\]|\$tw:escaped)(?:#[0-9]{1,5
 """What a first cleaning left in the place of a key."""
 
 _LABELS: Final = ("name", "key", "header", "field", "param")
+_LABEL_TEXT: Final = re.compile(r"-{0,2}\w[\w .:/-]*")
 _VALUES: Final = frozenset({"value", "val", "content"})
 
 _TABLED: Final = len(SIZE_CLASSES)
@@ -142,7 +144,7 @@ class Walk:
         self._count(len(value))
         label = None if _VALUES.isdisjoint(value) else _labelled(value)
         members, texts = field.members, self._text
-        special = label is not None or field.judgement.cls is _SECRET
+        special = label is not None or field.protects
         out: dict[str, Any] = {}
         hidden = 0
         for key, item in value.items():
@@ -168,10 +170,11 @@ class Walk:
         """Return what stands for a key that is new or in special company, and its place."""
         own = self._again and _OWN_KEY.fullmatch(key) is not None
         child = field.member(_NAMELESS if own else key)  # the rule that masked a key names no field
-        secret = field.judgement.cls is _SECRET
+        # Under a name that protects, a key may be what is protected: `{"patients": {"Jane": ...}}`.
+        hide = field.protects and not (child.declared or _is_field_name(key, secret=field.judgement.cls is _SECRET))
         name = key
-        if secret or not PLAIN_KEY.fullmatch(key):
-            name = self._key(key, declared=child.declared, secret=secret)
+        if hide or not PLAIN_KEY.fullmatch(key):
+            name = self._key(key, declared=child.declared, hide=hide)
         if label is not None and key in _VALUES:
             child = child.raised(label)
         return (name if name not in out else _free(name, out)), child
@@ -181,11 +184,16 @@ class Walk:
         self._count(len(properties))
         out: dict[str, Any] = {}
         for key, node in properties.items():
-            name = key if PLAIN_KEY.fullmatch(key) else self._key(key, declared=False, secret=False)
+            name = (
+                key if PLAIN_KEY.fullmatch(key) and not field.protects else self._key(key, declared=False, hide=field.protects)
+            )
+            described = field.member(key)
+            if (voice := spoken(Schema(node, (node,)))) is not None:
+                described = described.raised(Judgement(voice.cls, voice.why, Source.VALUE))
             copy: dict[str, Any] = {}
             for word, item in node.items():
                 child = field.member(word)
-                self._put(copy, word, item, child.raised(field.member(key).judgement) if word in SHOWN_BY_SCHEMAS else child)
+                self._put(copy, word, item, child.raised(described.judgement) if word in SHOWN_BY_SCHEMAS else child)
             out[name if name not in out else _free(name, out)] = copy
         return out
 
@@ -323,14 +331,14 @@ class Walk:
         out[key] = None
         return True
 
-    def _key(self, key: str, *, declared: bool, secret: bool) -> str:
+    def _key(self, key: str, *, declared: bool, hide: bool) -> str:
         """Return what may stand as a key: a schema's own names as they are, others only where they look like names."""
         if key == TAG:
             return ESCAPED
         if declared or (self._again and _OWN_KEY.fullmatch(key)):
             return key
         mask = key_mask(key)
-        if mask is None and not secret:
+        if mask is None and not hide:
             return key
         self.redacted += 1
         return mask or "[key]"
@@ -338,6 +346,22 @@ class Walk:
 
 def _rank(hit: Finding) -> int:
     return hit.cls.rank
+
+
+def _is_field_name(key: str, *, secret: bool) -> bool:
+    """Tell the usual name of a part from what may be somebody's name; under a secret no key is sure."""
+    return not secret and (key.lower() in _PARTS or name_class(key) is not None)
+
+
+_PARTS: Final = words_of(
+    """
+    id type name value values key label kind status state country city town region province county district line line1 line2
+    line3 house unit floor number first last middle given family full title prefix suffix primary secondary home work office
+    mobile personal business billing shipping date year month day code format note notes text items data list total amount
+    currency unit units verified valid active lat lon x y min max from to start end created updated address1 address2 zip4
+    content message body subject default example
+    """
+)
 
 
 def _covers(found: list[Finding], text: str) -> bool:
@@ -356,7 +380,7 @@ def _free(name: str, taken: dict[str, Any]) -> str:
 @lru_cache(maxsize=4096)
 def _announces(text: str) -> Judgement | None:
     """Return the class that a text gives to the value beside it, if it is the name of such a thing."""
-    named = name_class(text)
+    named = name_class(text) if _LABEL_TEXT.fullmatch(text) else None
     if named is None:
         return None
     judgement = Judgement(named[0], f"name:{named[1]}", Source.NAME)

@@ -130,7 +130,9 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
     if call.ran_although_denied_by:
         yield Text(f"warning: ran although denied by {call.ran_although_denied_by}", style=_WARNING_STYLE)
     yield from (Text(f"warning: {FLAGS.get(flag, flag)}", style=_WARNING_STYLE) for flag in call.flags)
-    versions = f"schema {_short(call.schema_digest)}, validated against {_short(call.validated_schema_digest)}"
+    versions = f"schema {_short(call.schema_digest)}"
+    if call.validated_schema_digest is not None:
+        versions += f", validated by a gate against {_short(call.validated_schema_digest)}"
     yield f"{versions}; visible {call.visible}, registered {call.registered}, side effect {call.side_effect}"
     yield from _arguments_lines(call, names)
     yield from (_version_line(check, call.schema_digest) for check in call.argument_checks)

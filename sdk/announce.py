@@ -7,8 +7,9 @@ from typing import Any
 
 from toolwitness.model.digest import canonical_json
 from toolwitness.model.records import Json, Schema, Toolset
+from toolwitness.redaction.definition import clean_definition
 from toolwitness.sdk.clock import Clock
-from toolwitness.sdk.labels import label, masked
+from toolwitness.sdk.labels import label
 from toolwitness.sdk.shown import ToolView
 
 _AGAIN_NS = 600 * 1_000_000_000
@@ -35,7 +36,7 @@ class Announcements:
                     server=definition.server,
                     tool=definition.name,
                     tool_version=label(definition.version),
-                    definition=Json(canonical_json(masked(definition.content()))),
+                    definition=Json(canonical_json(clean_definition(definition.content()))),
                     side_effect=definition.side_effect,
                     idempotent=definition.idempotent,
                     **common,

@@ -58,8 +58,24 @@ if TYPE_CHECKING:
 
 _RUNS_KEPT = 256
 _POLICIES_KEPT = 1024
-_SETTINGS_POLICY = RedactionPolicy(classes={"*:*": PrivacyClass.INTERNAL})
-"""A model's settings are the application's own constants: shown, after the value detectors."""
+_SETTINGS = (
+    *(
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "n",
+        "seed",
+        "stream",
+        "max_tokens",
+        "max_output_tokens",
+        "max_completion_tokens",
+    ),
+    *("frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs", "top_logprobs", "tool_choice", "truncation"),
+    *("parallel_tool_calls", "reasoning_effort", "service_tier", "verbosity", "thinking", "reasoning", "timeout"),
+)
+_SETTINGS_POLICY = RedactionPolicy(classes={f"*:args.{name}": PrivacyClass.INTERNAL for name in _SETTINGS})
+"""How a model samples is shown; `user`, `metadata` and the like, which the same argument lists hold, are not."""
 _CREDITED = {ObservationStatus.OK, ObservationStatus.PARTIAL, ObservationStatus.EMPTY}
 _CUT = {ObservationStatus.CUT_BY_RECORDING, ObservationStatus.CUT_ON_WIRE}
 
@@ -291,9 +307,7 @@ class Assembler:
         self, value: Any, definition: ToolDefinition | None, call: CallScope, part: str
     ) -> tuple[Json | None, str | None]:
         """JSON text of the redacted copy, or the reason why nothing of it may leave."""
-        schema = None
-        if definition is not None:
-            schema = definition.input_schema if part == "args" else definition.output_schema
+        schema = _declared_schema(call.definition, part) or _declared_schema(definition, part)
         tool = f"{call.server}/{call.tool}" if call.server else call.tool
         tool = versioned(tool, None if definition is None else definition.version)
         policy = self._policy_of(definition)
@@ -465,6 +479,17 @@ class Assembler:
 
     def _emit(self, record: Record, place: Place) -> None:
         self.out.append(build_span(record, place, self._resource))
+
+
+def _declared_schema(definition: ToolDefinition | None, part: str) -> Any:
+    """The schema of a part of a tool.
+
+    The application's own is asked before the one that the model was shown: that may come from a tool server, and must not lower
+    what the application declared.
+    """
+    if definition is None:
+        return None
+    return definition.input_schema if part == "args" else definition.output_schema
 
 
 def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) -> str:

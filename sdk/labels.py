@@ -41,7 +41,7 @@ def type_name(text: Any) -> str | None:
     """The name of an exception's type, where it is one; a type made at run time may be called anything."""
     if type(text) is not str:
         return None
-    return text if _TYPE_NAME.fullmatch(text) else "Exception"
+    return text if _TYPE_NAME.fullmatch(text) and not scan_text(text) else "Exception"
 
 
 def identifier(given: Any) -> str | None:
@@ -69,14 +69,3 @@ def tool_name(name: Any, *, registered: bool) -> str:
 def listed_name(name: Any) -> str:
     """A name that a tool search returned: a tool server's text, which may be a title of several words."""
     return name if type(name) is str and _TITLE.fullmatch(name) and not scan_text(name) else UNREGISTERED
-
-
-def masked(value: Any) -> Any:
-    """A JSON-ready structure with every string in it masked."""
-    if type(value) is str:
-        return mask(value)
-    if type(value) is dict:
-        return {mask(key): masked(item) for key, item in value.items()}
-    if type(value) is list:
-        return [masked(item) for item in value]
-    return value

@@ -22,11 +22,13 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
+from toolwitness.model.exceptions import SettingsError
 from toolwitness.model.names import ATTRIBUTE_OF
 from toolwitness.redaction import Minimal, RedactionPolicy
 from toolwitness.redaction.attributes import clean_attributes
 from toolwitness.redaction.closed import fails_closed
 from toolwitness.redaction.conventions import event_name, keeps, keeps_of_resource, scope_name, scope_version, span_name
+from toolwitness.redaction.policy_file import load_policy
 from toolwitness.redaction.template import GAP, message_template
 from toolwitness.sdk.labels import plain
 
@@ -58,11 +60,17 @@ class RedactingSpanExporter(SpanExporter):
     neither it nor OpenTelemetry's conventions know leaves its shape only. Trace state is dropped, links and parents keep
     their ids, and of the resource the service, the SDK and the deployment's name stay.
 
-    Raises what `inner` raises, and nothing of its own.
+    `policy` may also be the path of a policy file. It is this exporter's own: `TOOLWITNESS_POLICY` is the recorder's.
+
+    Raises SettingsError for a policy that is none, then what `inner` raises, and nothing of its own.
     """
 
-    def __init__(self, inner: SpanExporter, *, policy: RedactionPolicy | None = None) -> None:
+    def __init__(self, inner: SpanExporter, *, policy: RedactionPolicy | str | os.PathLike[str] | None = None) -> None:
         self._inner = inner
+        if isinstance(policy, str | os.PathLike):
+            policy = load_policy(policy)
+        if not isinstance(policy, RedactionPolicy | None):
+            raise SettingsError(f"policy is a RedactionPolicy or the path of a policy file, not a {type(policy).__name__}")
         self._policy = policy or RedactionPolicy()
         self._received = self._redacted = self._failed = 0
         self._new_process()

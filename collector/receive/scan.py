@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from toolwitness.collector.receive.kinds import DIGESTS, HEX, JSON, KEY_LISTS, KEYS, LISTS, TEXTS
 from toolwitness.collector.receive.shrink import hashed
 from toolwitness.collector.store.columns import Row
-from toolwitness.redaction import is_placeholder, scan_text
+from toolwitness.redaction import scan_text
 from toolwitness.redaction.closed import fails_closed
 from toolwitness.redaction.detect import scan_texts
+from toolwitness.redaction.placeholder import is_well_formed
 
 _PIECE = 256 * 1024
 _LONGEST = 2 * 1024 * 1024
@@ -45,7 +46,7 @@ def _leaf(key: str, value: Any) -> Any:
 
 def _masked_tree(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
-        if is_placeholder(value):
+        if is_well_formed(value):
             return value
         return {masked(name): _masked_tree(member, name) for name, member in value.items()}
     if isinstance(value, list):
@@ -54,13 +55,14 @@ def _masked_tree(value: Any, key: str = "") -> Any:
 
 
 def _masked_json(text: str) -> str:
-    """The JSON text with each objectionable leaf masked; the text itself where only placeholders looked like secrets."""
+    """The JSON text with each objectionable leaf masked."""
     try:
         parsed = json.loads(text)
         tree = _masked_tree(parsed)
     except RecursionError:
         return '"[unreadable]"'
-    return text if tree == parsed else json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+    # Written again even where nothing was masked: of two equal keys the text holds what the tree does not.
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
 class Failed(NamedTuple):

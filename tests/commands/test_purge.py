@@ -123,11 +123,11 @@ def test_wrong_usage_of_purge(db, cli, given, why):
     assert why in " ".join(err.replace("│", " ").split())
 
 
-def test_a_purge_of_an_unknown_subject_says_so(db, cli, runs):
-    """It is no error to purge twice, but under a wrong key it would find nothing either."""
+def test_a_purge_of_an_unknown_subject_is_no_success(db, cli, runs):
+    """Under a wrong key it would find nothing either, so a script must not take it for done."""
     code, out, err = cli("purge", "--db", db, "--subject", "customer-18", "--yes")
 
-    assert (code, out) == (0, "removed 0 runs with 0 calls, 0 spans\n")
+    assert (code, out) == (1, "")
     assert "under the key that is set here" in err
     assert len(runs()) == 3
 

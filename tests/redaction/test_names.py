@@ -24,7 +24,6 @@ PERSONAL += ["手机号", "邮箱", "收件人姓名", "zip_code", "ip"]
 SENSITIVE = ["diagnosis", "salary", "iban", "cardNumber", "ssn", "latitude", "lat", "blood_type", "身份证号", "total_salary"]
 INTERNAL = [
     "status",
-    "code",
     "count",
     "total",
     "page",

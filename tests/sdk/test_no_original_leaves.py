@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from toolwitness.model.catalog import ToolDefinition
 from toolwitness.sdk import ManualClock, Recorder, SeededIds
 
 CANARY = "canary" + "-7f3a9"
@@ -34,3 +35,23 @@ def test_no_canary_in_any_span(arguments, result):
 
     for span in exporter.get_finished_spans():
         assert CANARY not in span.to_json()
+
+
+def test_the_applications_schema_goes_before_the_one_that_was_shown():
+    """A shown schema with no or lower annotations takes nothing from what the application itself declared."""
+    own = ToolDefinition(
+        name="verify",
+        input_schema={"properties": {"state": {"type": "string", "x-privacy": "secret"}}},
+        output_schema={"properties": {"kind": {"type": "string", "x-privacy": "sensitive"}}},
+    )
+    shown = {"name": "verify", "input_schema": {"properties": {"state": {"type": "string", "x-privacy": "public"}}}}
+    exporter = InMemorySpanExporter()
+    recorder = Recorder(exporter=exporter, clock=ManualClock(1), key=b"k", ids=SeededIds("s"), inline=True)
+    recorder.register(own)
+    with recorder.run("t") as run, run.decision("m", tools=[shown]) as step, step.call("verify", {"state": "divorced"}) as call:
+        call.result({"kind": "seropositive"})
+    recorder.close()
+
+    said = "".join(span.to_json() for span in exporter.get_finished_spans())
+    assert "divorced" not in said
+    assert "seropositive" not in said

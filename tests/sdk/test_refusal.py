@@ -85,6 +85,11 @@ FLOWED_BACK = {
     "as JSON text": json.dumps({"to": COPY}),
     "as JSON text in JSON text": json.dumps({"body": json.dumps([COPY])}),
     "as JSON text in a list": [json.dumps(COPY, indent=2)],
+    "in broken JSON": json.dumps(COPY)[:-1],
+    "in a sentence": f"send it to {json.dumps(COPY)}, please",
+    "as Python writes a dict": str(COPY),
+    "with its sign escaped": json.dumps(COPY).replace("$", "\\u0024"),
+    "as bytes": json.dumps(COPY).encode(),
 }
 
 
@@ -103,7 +108,6 @@ def test_a_placeholder_is_refused_at_any_depth(value):
 FINE = {
     "a text that speaks of one": f"what does {TAG} mean?",
     "JSON that has only its name": json.dumps({TAG: "x"}),
-    "broken JSON": json.dumps(COPY)[:-1],
     "a list": [{"to": "jo", "n": 1}, None, 2.5, b"x"],
     "an object": Order("jo"),
 }
@@ -219,7 +223,10 @@ def test_the_search_is_bounded():
     assert holds_placeholder([COPY, *range(10 * MOST_NODES)])
 
 
-@given(st.recursive(st.none() | st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+UNTAGGED = st.text().filter(lambda text: "tw:redacted" not in text)
+
+
+@given(st.recursive(st.none() | UNTAGGED | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(UNTAGGED, inner)))
 def test_a_value_without_the_tag_is_never_refused(value):
     """Whatever its shape."""
     assert not holds_placeholder(value)

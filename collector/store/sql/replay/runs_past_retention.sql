@@ -8,7 +8,11 @@ with judged as (
         bool_and(coalesce(time_known, true)) as time_known,
         bool_or(
             $privacy_class is null
-            or contains(concat(arguments, executed_arguments, result, discovery_query), concat('{"c":"', $privacy_class, '"'))
+            or contains(
+                -- a placeholder in JSON text that is itself in JSON has its quotes escaped
+                replace(concat(arguments, executed_arguments, result, discovery_query, settings, labels, rest), '\', ''),
+                concat('{"c":"', $privacy_class, '"')
+            )
         ) as holds
     from spans
     where run_id is not null
