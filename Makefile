@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 say = printf '%s\n' "toolwitness: $(1)"
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-.PHONY: help venv types check test test-all bench demo demo-stop clean
+.PHONY: help venv types check test test-all bench bench-env demo demo-stop clean
 .NOTPARALLEL:
 
 help:
@@ -76,9 +76,11 @@ test-all: check
 	@$(call say,pytest with the long tests); $(PYTEST)
 
 # In an environment of its own: the peer brings plugins that would take part in our tests.
-bench: venv
+bench-env: venv
 	@[ -x $(BENCH)/bin/python ] || { $(call say,making $(BENCH) with the peer that redaction is measured against); $(BIN)/python -m venv $(BENCH); }
 	@$(call quietly,$(BENCH)/bin/python -m pip install --quiet --only-binary=:all: --no-compile --constraint constraints.txt --editable '.[bench]')
+
+bench: bench-env
 	@$(BENCH)/bin/python benchmarks/redaction.py --gate
 
 demo: venv

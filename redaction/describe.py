@@ -10,7 +10,7 @@ from toolwitness.model.catalog_file import identity
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.fields import UNKNOWN, Field, Judgement, Source, root
 from toolwitness.redaction.policy import Action, Handling, RedactionPolicy
-from toolwitness.redaction.structure import LISTED, Shape, shape_of, step
+from toolwitness.redaction.structure import LISTED, Shape, shape_of, step, steps
 
 if TYPE_CHECKING:
     from toolwitness.model.catalog import ToolDefinition
@@ -88,10 +88,29 @@ def policy_for(definition: ToolDefinition, policy: RedactionPolicy) -> Redaction
 
 
 def describe(definition: ToolDefinition, policy: RedactionPolicy) -> tuple[FieldReport, ...]:
-    """The fields of a tool, arguments first, in the order of its schemas; a part without a schema is one field."""
+    """The fields of a tool, arguments first, in the order of its schemas; a part without a schema is one field.
+
+    Behind them stand the fields that only a declaration names, below places whose schema does not tell its members.
+    """
     own = policy_for(definition, policy)
-    found = (spot for part in PARTS for spot in spots(definition, part, own) if spot.is_field)
-    return tuple(_report(spot, own) for spot in found)
+    told = [spot for part in PARTS for spot in spots(definition, part, own)]
+    declared = _only_declared(definition, own, {spot.path for spot in told})
+    return tuple(_report(spot, own) for spot in (*(spot for spot in told if spot.is_field), *declared))
+
+
+def _only_declared(definition: ToolDefinition, policy: RedactionPolicy, told: set[str]) -> Iterator[Spot]:
+    for_all = policy.tables(None)
+    for table in policy.tables(identity(definition)):
+        for path in () if table in for_all else table:
+            parsed = steps(path)
+            if path in told or parsed is None or parsed[0] not in PARTS:
+                continue
+            told.add(path)
+            part, keys = parsed
+            place = root(policy, identity(definition), part, schema_of(definition, part))
+            for key in keys:
+                place = place.item(container=False) if key is None else place.member(key)
+            yield Spot(path, shape_of({}), place, place)
 
 
 def spots(definition: ToolDefinition, part: str, policy: RedactionPolicy) -> Iterator[Spot]:

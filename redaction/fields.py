@@ -106,6 +106,7 @@ class Field:
         "marked",
         "members",
         "mode",
+        "open",
         "plain",
         "protects",
         "quick",
@@ -168,6 +169,8 @@ class Field:
         """Placeholders of texts by their size class, as far as they were made."""
         self.quick = self.mode is Mode.HIDE and not self.marked and not self.listed
         """Every text here becomes what `hidden` says."""
+        self.open = self.mode is Mode.SHOW
+        """Every text here is shown."""
 
     def member(self, key: str) -> Field:
         """Return the place of an object's member."""

@@ -41,6 +41,10 @@ class Prefilter:
         self._loaded: _Loaded | None = None
         self.use_re2 = importlib.util.find_spec("re2") is not None
 
+    def ready(self) -> None:
+        """Load the rules now, so that no text's time is spent on that."""
+        self._rules()
+
     def _rules(self) -> _Loaded:
         if self._loaded is None:
             rules = tuple(self._load())

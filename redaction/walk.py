@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolwitness.model.enums import PrivacyClass
-from toolwitness.redaction.detect import scan_texts
+from toolwitness.redaction.detect import prefilter, scan_texts
 from toolwitness.redaction.fields import PLAIN_KEY, Judgement, Mode, Source
 from toolwitness.redaction.mask import is_label, key_mask, masked, torn, truncated
 from toolwitness.redaction.names import MAX_NAME, name_class
@@ -89,6 +89,7 @@ class Walk:
         self._fingerprints = fingerprints
         self._nodes, self._look_again = 0, _CHECK_EVERY
         self._json_levels = 0
+        prefilter.ready()
         self._deadline = time.thread_time() + _MAX_SECONDS
         self._slots: list[tuple[Any, Any, Judgement, str, bool]] = []
         """Of each text: container and key of its place in the copy, what is known of the place, text, whether shown."""
@@ -249,8 +250,12 @@ class Walk:
             out[key] = field.sized.get(size) or field.hidden(size) if not fmt else field.hidden(size, fmt)
             if not (fmt or (length < _FINDABLE and text.isalpha())):
                 self._slots.append((out, key, field.judgement, text, False))
-            return
-        self._special_text(out, key, text, field)
+        elif field.open and text[-1] != ">":
+            out[key] = text
+            if len(text) >= _FINDABLE or not text.isalpha():
+                self._slots.append((out, key, field.judgement, text, True))
+        else:
+            self._special_text(out, key, text, field)
 
     def _special_text(self, out: Any, key: Any, text: str, field: Field) -> None:
         """Write what the copy shows of a text at a place where that hangs on the text itself, or where it is shown."""

@@ -11,8 +11,8 @@ from toolwitness.replay.load import Source
 STORED, DUPLICATE = "stored", "duplicate"
 
 _MEANINGS = {
-    STORED: "taken into the file when it came (a purge does not change this count)",
-    DUPLICATE: "known already: a tool definition that another run sent, or a request that was sent again",
+    STORED: "stored when it came; a purge does not change this count",
+    DUPLICATE: "known already: a definition that another run sent too, or a request sent again",
     "malformed_span": "no span at all",
     "invalid_trace_id": "the trace id is not 16 bytes, or all zero",
     "invalid_span_id": "the span id is not 8 bytes, or all zero",

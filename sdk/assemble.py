@@ -44,7 +44,7 @@ from toolwitness.redaction import FingerprintKey, Minimal, Projection, Redaction
 from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.sdk.announce import Announcements
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
-from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
+from toolwitness.sdk.provenance import ArgumentEdges, RunIndex, pointer
 from toolwitness.sdk.raised import Raised, cause_names, frame_texts
 from toolwitness.sdk.shown import Definitions, ToolView
 from toolwitness.sdk.spans import Place, build_span
@@ -339,7 +339,10 @@ class Assembler:
         texts: dict[str, Any] = {name: label(facts[name]) for name in ("reason_code", "rule_id", "rule_version")}
         approver = facts["approver"]
         pseudonym = None if approver is None else "person-" + keyed_digest(self._key, ["approver", approver])[:12]
-        lists: dict[str, Any] = {name: tuple(filter(None, map(label, facts[name]))) for name in ("pointers", "keywords")}
+        lists: dict[str, Any] = {
+            "pointers": tuple(pointer(each) for each in facts["pointers"] if type(each) is str),
+            "keywords": tuple(filter(None, map(label, facts["keywords"]))),
+        }
         told = {**facts, **texts, **lists, "approver": pseudonym}
         record = Gate(run_id=call.run.id, subject=call.run.subject, call_id=call.id, **told, **self._common)
         self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))

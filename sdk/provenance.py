@@ -60,6 +60,11 @@ def _pointer_part(key: str) -> str:
     return key if _PLAIN_KEY.fullmatch(key) and key_mask(key) is None else "*"
 
 
+def pointer(given: str) -> str:
+    """A JSON pointer in which keys that may be model text are left out by `*`."""
+    return "/".join(part if part.isdigit() or not part else _pointer_part(part) for part in given.split("/"))
+
+
 def leaves(value: Any, pointer: str = "") -> Iterator[Leaf]:
     """Every scalar of a JSON-ready value, depth first."""
     if isinstance(value, dict):

@@ -53,8 +53,8 @@ def test_each_reason_is_a_row(report):
     """Most spans first; a refused request was not read, which is no zero."""
     rows = re.findall(r"<tbody>(.*)</tbody>", page.arrived_table(report))[0].split("</tr>")
     assert [words(row) for row in rows if row] == [
-        "stored in the file 122 of 204 3",
-        "duplicate known already, as where an exporter sends again 80 of 204 1",
+        "stored stored when it came; a purge does not change this count 122 of 204 3",
+        "duplicate known already: a definition that another run sent too, or a request sent again 80 of 204 1",
         "invalid span id the span id is not 8 bytes, or all zero 2 of 204 1",
         "http 400 bad protobuf the body is no protobuf ExportTraceServiceRequest not read 1",
         "http 503 queue full too much is waiting to be stored; send it again later not read 2",

@@ -567,3 +567,14 @@ def test_real_tools_can_be_declared_at_one_stroke(live):
 
     assert lint(definitions, policy) == ()
     assert set(voices) == {"policy", "name", "schema"}
+
+
+def test_a_field_that_only_a_declaration_names_is_a_field():
+    """Below a result whose schema tells no members, what the policy shows is described, and a change of it is a finding."""
+    tool = ToolDefinition(name="refund", input_schema={"type": "object", "properties": {}})
+    policy = RedactionPolicy(classes={"refund:result.items[].sku": "public", "refund:result": "sensitive"})
+
+    described = {field.path: field.cls.value for field in describe(tool, policy)}
+
+    assert described["result.items[].sku"] == "public"
+    assert described["result"] == "sensitive"
