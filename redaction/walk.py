@@ -34,7 +34,7 @@ __all__ = ["OverLimitError", "Walk"]
 _MAX_NODES: Final = 10_000
 """Places of one copy, those inside JSON texts included; each may become a placeholder of some 75 bytes."""
 
-_MAX_SECONDS: Final = 0.25
+_MAX_SECONDS: Final = 0.5
 """Processor time of the calling thread for one copy; many times what the largest usual payload needs."""
 
 _CHECK_EVERY: Final = 64
