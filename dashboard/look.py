@@ -69,7 +69,7 @@ STYLE = """
 .tw .soft { color: var(--soft); }
 .tw .nowrap { white-space: nowrap; }
 .tw.banner { border-left: 3px solid var(--warn); background: var(--warn-bg); padding: .55rem .9rem; border-radius: .3rem; }
-.tw.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: .75rem;
+.tw.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.75rem, 1fr)); gap: .75rem;
   margin: .2rem 0 .4rem; }
 .tw .card { border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem .75rem; }
 .tw .card .label { color: var(--soft); font-size: .84rem; }
