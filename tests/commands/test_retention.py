@@ -66,3 +66,27 @@ def test_a_policy_without_retention_is_refused(aged, cli, tmp_path):
 
     assert code == 1
     assert "sets no retention; say for example" in err
+
+
+def test_a_value_inside_json_text_is_held_too(aged, cli, runs, tmp_path):
+    """Tools answer with JSON in a text; a placeholder in it counts as one."""
+    rows = [dict(row) for row in told("delta")]
+    call = next(row for row in rows if row["record"] == "call")
+    inner = json.dumps(json.loads(PERSONAL), separators=(",", ":"))
+    call["result"] = json.dumps({"content": [{"type": "text", "text": inner}]}, separators=(",", ":"))
+    store = Store.open(aged)
+    store.write_group([rows])
+    store.close()
+
+    cli("purge", "--db", aged, "--retention", policy(tmp_path, "handling: {personal: {retention: 30d}}\n"), "--yes")
+
+    assert runs() == ["alpha-1", "alpha-2", "beta"]
+
+
+def test_an_empty_run_id_removes_nothing(aged, cli, runs):
+    """An unset variable in a script does not mean any run."""
+    code, _, err = cli("purge", "--db", aged, "--run", "", "--yes")
+
+    assert code == 2
+    assert "an empty id" in err
+    assert len(runs()) == 4
