@@ -99,15 +99,16 @@ def purge(
         subject=None if subject is None else _digest_of(subject),
     )
     unreachable = [asdict(copy) for copy in part("collector.store.copies").copies_of(db)] + _journals() if db.exists() else []
-    if subject is not None and not purging.plan(db, selection).spans:
-        # Nothing found is not nothing there: under another key there may be all of it.
-        raise PurgeError(_no_such_subject(db))
-    if dry_run or not yes:
+    if dry_run or not yes or subject is not None:
         losses = purging.plan(db, selection)
+        if subject is not None and not losses.spans:
+            # Nothing found is not nothing there: under another key there may be all of it.
+            raise PurgeError(_no_such_subject(db))
         if dry_run or not losses.spans:
             _tell(db, losses, None, unreachable, as_json=as_json)
             return
-        _confirm(f"Remove {_amount(losses)} from {db} for good?")
+        if not yes:
+            _confirm(f"Remove {_amount(losses)} from {db} for good?")
     with _progress() as progress:
         purged = purging.purge(db, selection, progress=progress)
     part("collector.store.copies").forget_gone_exports(db)

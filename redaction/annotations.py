@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from toolwitness.model.enums import PrivacyClass
-from toolwitness.redaction.structure import resolve
+from toolwitness.redaction.schema import SHOWN_BY_SCHEMAS, resolve
 
 __all__ = ["Misplaced", "misplaced", "strays"]
 
@@ -33,7 +33,6 @@ _OF_ONE: Final = (
     *("items", "additionalProperties", "additionalItems", "contains", "not", "if", "then", "else", "propertyNames"),
     *("unevaluatedItems", "unevaluatedProperties", "contentSchema"),
 )
-_DATA: Final = ("default", "example", "examples", "enum", "const")
 _OLD_DRAFTS: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
 
 
@@ -117,7 +116,7 @@ def _in_names(value: Any, pointer: str, word: str, around: _Around) -> Iterator[
 
 
 def _in_other(value: Any, pointer: str, word: str) -> Iterator[Misplaced]:
-    kind = "which holds values and no schema" if word in _DATA else "which is no keyword of JSON Schema"
+    kind = "which holds values and no schema" if word in SHOWN_BY_SCHEMAS else "which is no keyword of JSON Schema"
     for at, key in _in_data(value, pointer):
         yield Misplaced(at, f"{key} stands inside {word}, {kind}", "move it to the schema of the field that it is about")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -10,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from toolwitness.redaction.clean import Minimal, clean
 from toolwitness.redaction.conventions import keeps, type_name
 from toolwitness.redaction.frames import frames_of
+from toolwitness.redaction.mask import free_name
+from toolwitness.redaction.path import step
 from toolwitness.redaction.policy import ANY, RedactionPolicy
 from toolwitness.redaction.template import message_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolwitness.redaction.policy import Table
+    from toolwitness.redaction.mask import free_name
+from toolwitness.redaction.policy import Table
 
 __all__ = ["MOST_ATTRIBUTES", "PART", "CleanAttributes", "clean_attributes"]
 
@@ -70,7 +72,7 @@ def clean_attributes(given: Mapping[str, Any], policy: RedactionPolicy | None = 
             return Minimal("size")  # long names that begin alike have become one
         for name, (shown, value) in zip(data, copy.value.items(), strict=True):
             plain = shown != name or _NAME.fullmatch(name) is not None or (declared and _is_declared(name, declared))
-            out[shown if plain else _free(out)] = value
+            out[shown if plain else free_name("[key]", out)] = value
     return CleanAttributes(out, max(0, len(given) - MOST_ATTRIBUTES))
 
 
@@ -81,14 +83,6 @@ _REWRITTEN: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
-def _free(taken: dict[str, Any]) -> str:
-    """Return what stands for a name that holds data."""
-    name, number = "[key]", len(taken)
-    while name in taken:
-        name, number = f"[key]#{number}", number + 1
-    return name
-
-
 def _is_declared(name: str, tables: tuple[Table, ...]) -> bool:
-    path = f"{PART}[{json.dumps(name)}]" if "." in name or "[" in name else f"{PART}.{name}"
+    path = f"{PART}{step(name)}"
     return any(path in table or PART in table or ANY in table for table in tables)

@@ -6,11 +6,11 @@ every other case, errors included, what leaves says only what kind of value ther
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from toolwitness.redaction.compact import compact_json
 from toolwitness.redaction.fields import Field, root
 from toolwitness.redaction.policy import RedactionPolicy
 from toolwitness.redaction.projection import Projection, project
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from toolwitness.redaction.fingerprint import FingerprintKey
 
 __all__ = ["Clean", "Minimal", "Reason", "clean", "failures"]
-
-_write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 Reason = Literal["error", "size", "time", "depth"]
 """Why there is no clean copy: the redactor failed, or the value was beyond one of its limits."""
@@ -45,7 +43,7 @@ class Clean:
 
     def json(self) -> str:
         """Return the value as compact JSON text."""
-        return _write(self.value)
+        return compact_json(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolwitness.redaction.detect import scan_text
 from toolwitness.redaction.template import GAP, plain_word
+from toolwitness.redaction.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["event_name", "keeps", "keeps_of_resource", "one_word", "scope_name", "scope_version", "span_name", "type_name"]
 
-_METHODS: Final = frozenset("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY HTTP _OTHER".split())  # noqa: SIM905 -- words
+_METHODS: Final = words_of("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY HTTP _OTHER")
 _LARGEST_COUNT: Final = 1_000_000_000
 """Numbers from here on may be card or phone numbers, and are no counts."""
 
@@ -75,7 +76,7 @@ _TEXTS: Final[dict[str, Callable[[str], bool]]] = {
     "error.type": _is_error,
     "exception.type": _is_type,
     **dict.fromkeys(
-        """
+        words_of("""
         gen_ai.operation.name gen_ai.system gen_ai.provider.name gen_ai.request.model gen_ai.response.model gen_ai.output.type
         gen_ai.tool.name gen_ai.tool.type gen_ai.agent.name gen_ai.token.type gen_ai.response.finish_reasons
         gen_ai.task.kind gen_ai.task.status llm.model_name llm.provider llm.system llm.finish_reason llm.request.type
@@ -84,7 +85,7 @@ _TEXTS: Final[dict[str, Callable[[str], bool]]] = {
         rpc.system rpc.method rpc.service db.system db.system.name db.operation db.operation.name
         messaging.system messaging.operation messaging.operation.name messaging.operation.type
         code.function code.function.name code.namespace otel.status_code telemetry.sdk.name telemetry.sdk.language
-        """.split(),  # noqa: SIM905 -- names, one to a word
+        """),
         one_word,
     ),
     "telemetry.sdk.version": _matches(_VERSION),
@@ -104,12 +105,12 @@ _RESOURCE: Final[dict[str, Callable[[str], bool]]] = {
 }
 """What stays of a resource; command lines, hosts, users and everything else go."""
 
-_NUMBERS: Final = frozenset(
+_NUMBERS: Final = words_of(
     """
     http.response.status_code http.status_code http.request.resend_count http.request.body.size http.response.body.size
     server.port net.peer.port network.peer.port rpc.grpc.status_code rpc.jsonrpc.error_code db.response.returned_rows
     gen_ai.client.operation.time_to_first_chunk gen_ai.response.time_to_first_chunk code.line.number code.lineno thread.id
-    """.split()  # noqa: SIM905 -- as above
+    """
 )
 _NUMBERS_BELOW: Final = ("gen_ai.usage.", "gen_ai.aggregated_usage.", "gen_ai.request.", "llm.token_count.", "llm.usage.")
 _FLAGS: Final = frozenset(("exception.escaped", "gen_ai.request.stream", "gen_ai.is_streaming", "error"))
@@ -146,19 +147,19 @@ def scope_version(text: Any) -> str | None:
     return text if type(text) is str and _VERSION.fullmatch(text) else None
 
 
-_OPERATIONS: Final = frozenset(
+_OPERATIONS: Final = words_of(
     """
     execute_tool invoke_agent create_agent invoke_workflow execute_task chat generate_content text_completion embeddings
     retrieval tools/call gate attempt attempt_start reconcile schema toolset
-    """.split()  # noqa: SIM905 -- as above
+    """
 )
 """First words of span names that are followed by one name: of a tool, an agent or a model."""
 
-_SPAN_WORDS: Final = frozenset(
+_SPAN_WORDS: Final = words_of(
     """
     agent assistant chain chat completion completions crew embedding embeddings evaluator first generation graph guardrail
     handoff kickoff llm mcp prompt reranker retrieval retriever span step synthesize turn workflow
-    """.split()  # noqa: SIM905 -- as above
+    """
 )
 _CODE_WORD: Final = re.compile(r"[A-Za-z_]{1,48}(?:[./:]{1,2}[A-Za-z_]{1,48}){0,8}")
 _IN_CODE: Final = re.compile(r"[./:_]|[a-z][A-Z]|[A-Z][A-Z][a-z]")
@@ -203,12 +204,12 @@ def _words(name: str) -> str:
     return " ".join(kept) or GAP
 
 
-_EVENTS: Final = frozenset(
+_EVENTS: Final = words_of(
     """
     exception message error retry log gen_ai.choice gen_ai.system.message gen_ai.user.message gen_ai.assistant.message
     gen_ai.tool.message gen_ai.content.prompt gen_ai.content.completion gen_ai.content.completion.chunk gen_ai.evaluation.result
     gen_ai.client.inference.operation.details feature_flag.evaluation session.start session.end
-    """.split()  # noqa: SIM905 -- as above
+    """
 )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.checks import is_basic_credential, looks_random, names_a_value
 from toolwitness.redaction.rule import Rule, Span, finder, matches, matches_at
+from toolwitness.redaction.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,111 +101,17 @@ _VENDOR_GATE: Final = "(?:^|[^A-Za-z0-9])(?:{})".format(
         ]
     )
 )
-_VENDOR_HINTS: Final = (
-    *(
-        "sk-",
-        "k_live",
-        "k_test",
-        "k_prod",
-        "whsec_",
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "github_pat_",
-        "gl",
-        "xox",
-        "xapp-",
-    ),
-    *(
-        "aiza",
-        "ya29.",
-        "gocspx-",
-        "1//0",
-        "hf_",
-        "api_org_",
-        "npm_",
-        "pypi-",
-        "rubygems_",
-        "sg.",
-        "xkeysib-",
-        "_v1_",
-        "shp",
-        "sq0",
-    ),
-    *(
-        "eaaa",
-        "dapi",
-        "atatt3",
-        "atctt3",
-        "atbb",
-        "dckr_",
-        "hvs.",
-        "hvb.",
-        "hvr.",
-        "atlasv1.",
-        "lin_",
-        "ntn_",
-        "secret_",
-        "pat",
-    ),
-    *(
-        "figd_",
-        "nvapi-",
-        "gsk",
-        "r8",
-        "fw",
-        "tvly",
-        "xai",
-        "pplx",
-        "csk",
-        "jina",
-        "sbp",
-        "sntry",
-        "dp.",
-        "phx",
-        "nfp",
-        "rpa",
-        "e2b",
-    ),
-    *(
-        "ops",
-        "bkua",
-        "vcp",
-        "pscale_",
-        "pul-",
-        "tfp_",
-        "pmak-",
-        "nrak-",
-        "nrjs-",
-        "cfpat-",
-        "age-secret",
-        "absk",
-        "oy2",
-        "key-",
-    ),
-    *("sk", "akcp", "dt0", "ltai", "akid", "fo1_", "fm1_", "fm2_", "live", "test", "prod", "api", "key", "secret", "token"),
-    *(
-        "tskey-",
-        "lsv2_",
-        "pcsk_",
-        "tgp_v1_",
-        "sgp_",
-        "rnd_",
-        "pnu_",
-        "pnb_",
-        "apify_",
-        "swmtkn-",
-        "cfut_",
-        "akia",
-        "asia",
-        "abia",
-        "acca",
-        "-us",
-        ".",
-        ":",
-    ),
+_VENDOR_HINTS: Final = tuple(
+    sorted(
+        words_of("""
+    sk- k_live k_test k_prod whsec_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ gl xox xapp- aiza ya29. gocspx- 1//0 hf_
+    api_org_ npm_ pypi- rubygems_ sg. xkeysib- _v1_ shp sq0 eaaa dapi atatt3 atctt3 atbb dckr_ hvs. hvb. hvr. atlasv1.
+    lin_ ntn_ secret_ pat figd_ nvapi- gsk r8 fw tvly xai pplx csk jina sbp sntry dp. phx nfp rpa e2b ops bkua vcp
+    pscale_ pul- tfp_ pmak- nrak- nrjs- cfpat- age-secret absk oy2 key- sk akcp dt0 ltai akid fo1_ fm1_ fm2_ live test
+    prod api key secret token tskey- lsv2_ pcsk_ tgp_v1_ sgp_ rnd_ pnu_ pnb_ apify_ swmtkn- cfut_ akia asia abia acca
+    -us . :
+""")
+    )
 )
 
 

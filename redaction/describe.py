@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from toolwitness.model.catalog_file import identity
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.fields import UNKNOWN, Field, Judgement, Source, root
+from toolwitness.redaction.path import step, steps
 from toolwitness.redaction.policy import Action, Handling, RedactionPolicy
-from toolwitness.redaction.structure import LISTED, Shape, shape_of, step, steps
+from toolwitness.redaction.structure import LISTED, Shape, shape_of
 
 if TYPE_CHECKING:
     from toolwitness.model.catalog import ToolDefinition

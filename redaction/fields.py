@@ -7,13 +7,13 @@ Fields are worked out once and kept, since the same places come again with every
 
 from __future__ import annotations
 
-import json
 import re
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.redaction.names import ABOUT, name_class
+from toolwitness.redaction.path import step
 from toolwitness.redaction.placeholder import TAG
 from toolwitness.redaction.policy import ANY, Action
 from toolwitness.redaction.schema import Schema, Voice, listed, spoken, step_into
@@ -74,9 +74,9 @@ class Mode(Enum):
     BARE = "bare"
     """A placeholder that tells nothing of the text, which is not even scanned."""
     HIDE = "hide"
-    """A placeholder with the text's size class and formats, and with its fingerprint where the field is `marked`."""
+    """A placeholder with the text's size class and formats."""
     MARK = "mark"
-    """A placeholder as the policy's action for the class says: hash or drop."""
+    """A placeholder as the policy's action for the class says: fingerprint, hash or drop."""
     LABEL = "label"
     """The text where it is a short label, since only an operational name speaks for it."""
     SHOW = "show"
@@ -103,7 +103,6 @@ class Field:
         "judgement",
         "listed",
         "lowered",
-        "marked",
         "members",
         "mode",
         "open",
@@ -155,19 +154,17 @@ class Field:
         self.mode = _mode(judgement, self._policy)
         self.shown = self._policy.shows(judgement.cls)
         """Numbers are in the copy; texts by `mode`."""
-        self.marked = self._policy.action(judgement.cls) is Action.FINGERPRINT
-        """A placeholder has a fingerprint, where there is a key."""
         self.counts = judgement.why == f"name:{ABOUT}"
         """The name promises a number or truth value; a text under it is not what was promised."""
         self.protects = judgement.protects
-        self.plain = not self.shown and not self.marked and self.mode in {Mode.HIDE, Mode.BARE} and not self.listed
+        self.plain = self.mode in {Mode.HIDE, Mode.BARE} and not self.listed
         """A number here becomes what `whole` or `real` say, whatever it is."""
         self._said: dict[str, Any] = {"c": judgement.cls.value, "t": "string", "why": judgement.why}
         self.whole, self.real = {TAG: {**self._said, "t": "integer"}}, {TAG: {**self._said, "t": "number"}}
         """The placeholder of every whole number here, and of every other; one object for all of them."""
         self.sized: dict[str | tuple[str, tuple[str, ...]], dict[str, Any]] = {}
         """Placeholders of texts by their size class, as far as they were made."""
-        self.quick = self.mode is Mode.HIDE and not self.marked and not self.listed
+        self.quick = self.mode is Mode.HIDE and not self.listed
         """Every text here becomes what `hidden` says."""
         self.open = self.mode is Mode.SHOW
         """Every text here is shown."""
@@ -214,7 +211,7 @@ class Field:
 
     def _below(self, key: str | None, handed: Judgement | None) -> Field:
         schema, declared = step_into(self._schema, key)
-        path = f"{self._path}{_step(key)}"
+        path = f"{self._path}{step(key)}"
         tables = tuple(table for table in self._tables if any(said.startswith(path) for said in table))
         if schema is None and not tables:
             # Nothing but names speaks here, so that equal judgements have equal places beneath them.
@@ -253,9 +250,9 @@ def _mode(judgement: Judgement, policy: RedactionPolicy) -> Mode:
     action = policy.action(cls)
     if action is Action.KEEP and cls is PrivacyClass.INTERNAL and judgement.source is Source.NAME:
         return Mode.LABEL
-    if action is Action.SHAPE or action is Action.FINGERPRINT:
-        return Mode.BARE if cls is PrivacyClass.SECRET else Mode.HIDE
-    return {Action.KEEP: Mode.SHOW, Action.TRUNCATE: Mode.CUT}.get(action, Mode.MARK)
+    if cls is PrivacyClass.SECRET and (action is Action.SHAPE or action is Action.FINGERPRINT):
+        return Mode.BARE  # a secret has neither size class nor fingerprint
+    return {Action.KEEP: Mode.SHOW, Action.TRUNCATE: Mode.CUT, Action.SHAPE: Mode.HIDE}.get(action, Mode.MARK)
 
 
 def _named(key: str | None) -> Judgement | None:
@@ -306,10 +303,3 @@ def _overruled(own: Judgement, others: tuple[Judgement | None, ...]) -> Judgemen
         if other is not None and other.protects and other.cls.rank > own.cls.rank and other.source < Source.POLICY
     ]
     return max(above, key=lambda other: other.cls.rank, default=None)
-
-
-def _step(key: str | None) -> str:
-    """Return a key's step in a path; one that contains path signs is quoted, so that it cannot pose as a longer path."""
-    if key is None:
-        return "[]"
-    return f"[{json.dumps(key)}]" if "." in key or "[" in key else f".{key}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolwitness.redaction.detect import scan_text
 from toolwitness.redaction.names import MAX_NAME
 from toolwitness.redaction.projection import CUT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from toolwitness.redaction.rule import Finding
 
-__all__ = ["is_label", "key_mask", "masked", "torn", "truncated"]
+__all__ = ["free_name", "is_label", "key_mask", "masked", "torn", "truncated"]
 
 _LABEL_LENGTH: Final = 48
 _LABEL_WORDS: Final = 3
@@ -46,6 +46,14 @@ def key_mask(key: str) -> str | None:
         return f"[{found[0].rule}]"
     # A key of several words is somebody's text; what names a field is one.
     return None if _FIELD_NAME.fullmatch(key) else "[key]"
+
+
+def free_name(name: str, taken: Mapping[str, Any]) -> str:
+    """Return a name for a member, numbered where it is taken already: several keys may be masked alike."""
+    number, free = len(taken), name
+    while free in taken:
+        free, number = f"{name}#{number}", number + 1
+    return free
 
 
 def masked(text: str, found: Sequence[Finding]) -> str:

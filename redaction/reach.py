@@ -6,8 +6,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from toolwitness.redaction.describe import schema_of
+from toolwitness.redaction.path import step, steps
 from toolwitness.redaction.policy import ANY
-from toolwitness.redaction.structure import Shape, shape_of, step, steps
+from toolwitness.redaction.structure import Shape, shape_of
 
 if TYPE_CHECKING:
     from toolwitness.model.catalog import ToolDefinition

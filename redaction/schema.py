@@ -16,6 +16,7 @@ __all__ = [
     "Voice",
     "is_property_map",
     "listed",
+    "resolve",
     "spoken",
     "step_into",
 ]
@@ -152,7 +153,7 @@ def _spread(schema: Schema) -> list[tuple[Mapping[str, Any], bool]]:
             return [*out, _OVERFLOW]
         node, option = waiting.pop(0)
         out.append((node, option))
-        target = _resolve(schema.root, node.get("$ref"))
+        target = resolve(schema.root, node.get("$ref"))
         if target is not None:
             waiting.append((target, option))
         for word in ("anyOf", "oneOf", "allOf"):
@@ -162,7 +163,7 @@ def _spread(schema: Schema) -> list[tuple[Mapping[str, Any], bool]]:
     return out
 
 
-def _resolve(root: Mapping[str, Any], reference: Any) -> Mapping[str, Any] | None:
+def resolve(root: Mapping[str, Any], reference: Any) -> Mapping[str, Any] | None:
     """Follow a reference inside the same schema; nothing is ever fetched."""
     if not (isinstance(reference, str) and reference.startswith("#/")):
         return None

@@ -15,6 +15,7 @@ from toolwitness.redaction.checks import looks_random, names_a_value, strong
 from toolwitness.redaction.columns import columns
 from toolwitness.redaction.names import name_class
 from toolwitness.redaction.rule import Finding, Rule, Span, finder, matches
+from toolwitness.redaction.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,27 +24,15 @@ __all__ = ["NAMED", "STEMS"]
 
 _SECRET: Final = PrivacyClass.SECRET
 
-STEMS: Final = (
-    *(
-        "pass",
-        "pwd",
-        "kennwort",
-        "contrase",
-        "senha",
-        "parol",
-        "secret",
-        "token",
-        "cred",
-        "auth",
-        "cookie",
-        "otp",
-        "pin",
-        "cvv",
-    ),
-    *("cvc", "csc", "jwt", "bearer", "key", "sess", "sid", "code", "mnemonic", "seed", "conn", "dsn", "csrf", "xsrf", "answer"),
-    *("sig", "clave", "wachtwoord", "geheim", "密码", "密碼", "口令", "密钥", "私钥", "令牌", "验证码", "凭证", "凭据"),
-    *("パスワード", "비밀번호", "校验码", "动态码", "identified", "парол", "токен", "hasło", "heslo", "şifre", "lösenord"),
-    *("adgangskode", "salasana"),
+STEMS: Final = tuple(
+    sorted(
+        words_of("""
+    pass pwd kennwort contrase senha parol secret token cred auth cookie otp pin cvv cvc csc jwt bearer key sess sid
+    code mnemonic seed conn dsn csrf xsrf answer sig clave wachtwoord geheim 密码 密碼 口令 密钥 私钥 令牌 验证码 凭证 凭据
+    パスワード 비밀번호 校验码
+    动态码 identified парол токен hasło heslo şifre lösenord adgangskode salasana
+""")
+    )
 )
 """Parts of words of which every secret's name has one."""
 

@@ -6,12 +6,12 @@ keyword describes is a field all the same, and `toolwitness check` must name it.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-__all__ = ["LISTED", "Document", "Shape", "resolve", "shape_of", "step", "steps"]
+from toolwitness.redaction.schema import resolve
+
+__all__ = ["LISTED", "Document", "Shape", "shape_of"]
 
 LISTED: Final = "listed"
 """The kind of values that `enum` or `const` lists."""
@@ -35,8 +35,6 @@ _TYPES: Final = {
 }
 _FREE: Final[Mapping[str, Any]] = {}
 """The schema `true`."""
-
-_STEP: Final = re.compile(r'\.(?P<key>[^.\[]*)|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|(?P<item>\[\])')
 
 
 class Document:
@@ -170,38 +168,6 @@ class Shape(NamedTuple):
 def shape_of(schema: Mapping[str, Any]) -> Shape:
     """The place that a whole schema describes."""
     return Shape(Document(schema), (schema,))
-
-
-def step(key: str | None) -> str:
-    """A key as a path writes it; None is an array's items."""
-    if key is None:
-        return "[]"
-    return f"[{json.dumps(key)}]" if "." in key or "[" in key else f".{key}"
-
-
-def steps(path: str) -> tuple[str, list[str | None]] | None:
-    """A path's part and the keys below it (None for an array's items), or None where it is no path."""
-    part = re.match(r"[^.\[]+", path)
-    if part is None:
-        return None
-    rest, keys = path[part.end() :], []
-    while rest:
-        found = _STEP.match(rest)
-        if found is None:
-            return None
-        keys.append(json.loads(found["quoted"]) if found["quoted"] else found["key"])
-        rest = rest[found.end() :]
-    return part[0], keys
-
-
-def resolve(root: Mapping[str, Any], reference: Any) -> Mapping[str, Any] | None:
-    """Follow a reference inside the same schema; nothing is ever fetched."""
-    if not (isinstance(reference, str) and reference.startswith("#/")):
-        return None
-    node: Any = root
-    for part in reference[2:].split("/"):
-        node = node.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(node, Mapping) else None
-    return node if isinstance(node, Mapping) else None
 
 
 def _stated(node: Mapping[str, Any]) -> frozenset[str]:

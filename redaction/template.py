@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from toolwitness.redaction.detect import scan_text
+from toolwitness.redaction.words import words_of
 
 __all__ = ["GAP", "message_template", "plain_word"]
 
@@ -28,7 +29,7 @@ _WORD: Final = re.compile(
 _MARK: Final = re.compile(r"[.,:;!?]$")
 _ENDS_SENTENCE: Final = (".", "!", "?", ":")
 
-_VOCABULARY: Final = frozenset(
+_VOCABULARY: Final = words_of(
     """
     a an the this that these those it its there here what which who whose when where why how all any both each every either
     neither no none not nothing only other another same such some more most less least many much few several enough own
@@ -100,7 +101,7 @@ _VOCABULARY: Final = frozenset(
     variables version versions view volume warning window word words worker workers zero zone
     ms millisecond milliseconds seconds minute minutes hour hours day days times
     http https url uri ssl tls tcp dns sql xml csv html
-    """.split()  # noqa: SIM905 -- a list of a thousand quoted words is for nobody to read
+    """
 )
 """Words that programs use to say what went wrong, none of them a name, place, illness or amount."""
 

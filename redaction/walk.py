@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolwitness.model.enums import PrivacyClass
+from toolwitness.redaction.compact import compact_json
 from toolwitness.redaction.detect import prefilter, scan_texts
 from toolwitness.redaction.fields import PLAIN_KEY, Judgement, Mode, Source
-from toolwitness.redaction.mask import is_label, key_mask, masked, torn, truncated
+from toolwitness.redaction.mask import free_name, is_label, key_mask, masked, torn, truncated
 from toolwitness.redaction.names import MAX_NAME, name_class
 from toolwitness.redaction.placeholder import ESCAPED, SIZE_CLASSES, TAG, formats, is_well_formed, placeholder, size_class
 from toolwitness.redaction.policy import Action
@@ -67,9 +68,6 @@ _SECRET: Final = PrivacyClass.SECRET
 _BARE, _LABEL, _SHOW, _CUT = Mode.BARE, Mode.LABEL, Mode.SHOW, Mode.CUT
 
 
-_write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-
-
 class OverLimitError(Exception):
     """A value is larger, or takes longer, than a clean copy may."""
 
@@ -109,7 +107,7 @@ class Walk:
         for at, found in scan_texts([slot[3] for slot in self._slots]).items():
             self._object_to(self._slots[at], found)
         for holder, key, inner in self._json:
-            holder[key] = _write(inner[0])
+            holder[key] = compact_json(inner[0])
         self._check_time()
         return out[0]
 
@@ -178,7 +176,7 @@ class Walk:
             name = self._key(key, declared=child.declared, hide=hide)
         if label is not None and key in _VALUES:
             child = child.raised(label)
-        return (name if name not in out else _free(name, out)), child
+        return free_name(name, out), child
 
     def _described(self, properties: dict[str, Any], field: Field) -> dict[str, Any]:
         """Return the copy of a schema's `properties`: their names are structure, the values they show are not."""
@@ -195,7 +193,7 @@ class Walk:
             for word, item in node.items():
                 child = field.member(word)
                 self._put(copy, word, item, child.raised(described.judgement) if word in SHOWN_BY_SCHEMAS else child)
-            out[name if name not in out else _free(name, out)] = copy
+            out[free_name(name, out)] = copy
         return out
 
     def _array(self, value: list[Any], field: Field) -> list[Any]:
@@ -373,13 +371,6 @@ def _covers(found: list[Finding], text: str) -> bool:
     """Tell whether one hit is the whole text, so that masking it would leave nothing worth keeping."""
     bare = len(text.strip())
     return any(hit.end - hit.start >= bare for hit in found)
-
-
-def _free(name: str, taken: dict[str, Any]) -> str:
-    number = len(taken)
-    while f"{name}#{number}" in taken:
-        number += 1
-    return f"{name}#{number}"
 
 
 @lru_cache(maxsize=4096)

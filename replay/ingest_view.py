@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from toolwitness.replay.ingest import IngestReport, meaning, verdict, why_not_redacted
+from toolwitness.replay.ingest import IngestReport, Shrunk, Unredacted, meaning, verdict, why_not_redacted
 
 _UNKNOWN = "not known"
 
@@ -42,25 +42,23 @@ def _arrived(report: IngestReport) -> RenderableType:
     return _table(("what became of it", "spans", "requests", ""), rows, _FIGURES)
 
 
+def _by_sender(each: Unredacted | Shrunk, total: int) -> tuple[str, ...]:
+    """The row of spans without content, of so many."""
+    spans = f"{each.spans:,} of {total:,}"
+    return each.reason, each.service or _UNKNOWN, each.scope or _UNKNOWN, spans, why_not_redacted(each.reason)
+
+
 def _failures(report: IngestReport) -> list[RenderableType]:
     if not report.failures:
         return ["", "the redactor failed on no span"]
-    rows = (
-        (each.reason, each.service or _UNKNOWN, each.scope or _UNKNOWN, f"{each.spans:,} of {report.spans_received:,}",
-         why_not_redacted(each.reason))
-        for each in report.failures
-    )  # fmt: skip
+    rows = (_by_sender(each, report.spans_received) for each in report.failures)
     return ["", _table(("stored without content", "service", "scope", "spans", ""), rows, _FIGURES)]
 
 
 def _shrunk(report: IngestReport) -> list[RenderableType]:
     if not report.shrunk_in_agent:
         return []
-    rows = (
-        (each.reason, each.service or _UNKNOWN, each.scope or _UNKNOWN, f"{each.spans:,} of {each.stored:,}",
-         why_not_redacted(each.reason))
-        for each in report.shrunk_in_agent
-    )  # fmt: skip
+    rows = (_by_sender(each, each.stored) for each in report.shrunk_in_agent)
     return ["", _table(("shrunk in the agent", "service", "scope", "spans", ""), rows, _FIGURES)]
 
 

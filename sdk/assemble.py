@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.catalog_file import versioned
-from toolwitness.model.digest import keyed_digest
+from toolwitness.model.digest import KeyedDigest, keyed_digest
 from toolwitness.model.enums import (
     AttemptStatus,
     DecisionFinish,
@@ -159,8 +159,6 @@ class Assembler:
     def run_ended(self, run: RunScope, end_ns: int) -> None:
         """Emit the run."""
         record = Run(
-            run_id=run.id,
-            subject=run.subject,
             run_outcome=run.outcome,
             outcome_source=run.source,
             reward=run.reward,
@@ -170,7 +168,7 @@ class Assembler:
             trial=run.trial,
             session=label(run.session),
             labels=self._labels(run.labels),
-            **self._common,
+            **self._of(run.id, run.subject),
         )
         self._emit(record, Place(run.trace_id, run.span_id, run.parent_span_id, run.start_ns, end_ns))
 
@@ -217,8 +215,6 @@ class Assembler:
         visible, facts = notes.visible, decision.facts
         said = DecisionFinish.ANSWERED if decision.said else DecisionFinish.UNKNOWN
         record = Decision(
-            run_id=decision.run.id,
-            subject=decision.run.subject,
             decision_id=decision.id,
             decision_ordinal=decision.ordinal,
             finish=decision.end or (DecisionFinish.CALLED if chosen else said),
@@ -240,7 +236,7 @@ class Assembler:
             chosen=chosen,
             answer_sources=tuple(sorted(notes.answer_sources)),
             answer_measured=not self._index(decision.run.id).overflowed,
-            **self._common,
+            **self._of(decision.run.id, decision.run.subject),
         )
         self._emit(record, Place(decision.trace_id, decision.span_id, decision.parent_span_id, decision.start_ns, end_ns))
 
@@ -252,8 +248,7 @@ class Assembler:
 
     def _announce(self, view: ToolView, decision: DecisionScope) -> None:
         """Send what is due of a toolset and its definitions; their digests are their ids."""
-        common: dict[str, Any] = {"run_id": decision.run.id, "subject": decision.run.subject, **self._common}
-        for record, digest in self._announcements.of(view, common):
+        for record, digest in self._announcements.of(view, self._of(decision.run.id, decision.run.subject)):
             self._emit(record, Place(digest[:32], digest[32:48], None, decision.start_ns, decision.start_ns))
 
     def forget_announcements(self) -> None:
@@ -344,7 +339,7 @@ class Assembler:
             "keywords": tuple(filter(None, map(label, facts["keywords"]))),
         }
         told = {**facts, **texts, **lists, "approver": pseudonym}
-        record = Gate(run_id=call.run.id, subject=call.run.subject, call_id=call.id, **told, **self._common)
+        record = Gate(call_id=call.id, **told, **self._of(call.run.id, call.run.subject))
         self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))
 
     def attempt_started(self, opened: OpenAttempt, call: CallScope | None = None) -> None:
@@ -354,8 +349,6 @@ class Assembler:
             known = definition.side_effect.value
             opened = opened._replace(server=definition.server, tool=definition.name, side_effect=known)
         record = AttemptStart(
-            run_id=opened.run_id,
-            subject=opened.subject,
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
             tool=opened.tool,
@@ -363,7 +356,7 @@ class Assembler:
             decision_id=opened.decision_id,
             call_ordinal=opened.call_ordinal,
             side_effect=SideEffect(opened.side_effect),
-            **self._common,
+            **self._of(opened.run_id, opened.subject),
         )
         at = opened.started_ns
         self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
@@ -372,14 +365,12 @@ class Assembler:
         """Emit an attempt whose process is gone: it began, and it ended without an answer."""
         self.attempt_started(opened)
         record = Attempt(
-            run_id=opened.run_id,
-            subject=opened.subject,
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
             attempt_status=AttemptStatus.ERROR,
             error_class=ErrorClass.UNCLASSIFIED,
             error_type="ProcessDied",
-            **self._common,
+            **self._of(opened.run_id, opened.subject),
         )
         place = Place(opened.trace_id, opened.attempt_span_id, opened.call_id, opened.started_ns, opened.started_ns)
         self._emit(record, place)
@@ -393,14 +384,8 @@ class Assembler:
         facts = dict(facts)
         found: Raised = facts.pop("raised", Raised((), ()))
         texts |= {"error_causes": cause_names(found.causes), "error_frames": frame_texts(found.frames)}
-        record = Attempt(
-            run_id=call.run.id,
-            subject=call.run.subject,
-            call_id=call.id,
-            attempt_ordinal=attempt.ordinal,
-            **{**facts, **texts},
-            **self._common,
-        )
+        told = {**facts, **texts, **self._of(call.run.id, call.run.subject)}
+        record = Attempt(call_id=call.id, attempt_ordinal=attempt.ordinal, **told)
         self._emit(record, Place(attempt.trace_id, attempt.span_id, call.span_id, attempt.start_ns, end_ns))
 
     def call_ended(self, call: CallScope, end_ns: int, copy: Projection | None, facts: dict[str, Any]) -> None:
@@ -426,7 +411,7 @@ class Assembler:
             flags=(Flag.REDACTED_COPY_IN_ARGUMENTS,) if notes.flagged or call.refused else (),
             **self._discovery(call),
             **{**facts, "error_type": type_name(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
-            **self._common,
+            **self._of(call.run.id, call.run.subject),
         )
         links = () if call.decision is None else ((call.decision.trace_id, call.decision.span_id),)
         self._emit(record, Place(call.trace_id, call.span_id, call.parent_span_id, call.start_ns, end_ns, links))
@@ -438,8 +423,6 @@ class Assembler:
         known = notes.registered is Known.YES or self._index(call.run.id).was_listed(call.server, call.tool)
         given = call.facts
         return {
-            "run_id": call.run.id,
-            "subject": call.run.subject,
             "call_id": call.id,
             "call_ordinal": call.ordinal,
             "decision_id": None if call.decision is None else call.decision.id,
@@ -479,6 +462,10 @@ class Assembler:
             "discovery_query": None if text is None or isinstance(text, Minimal) else Json(text.json()),
             "catalog_digest": None if catalog is None else self._definitions.view(catalog).digest,
         }
+
+    def _of(self, run_id: str, subject: KeyedDigest | None) -> dict[str, Any]:
+        """The fields that every record of a run carries."""
+        return {"run_id": run_id, "subject": subject, **self._common}
 
     def _emit(self, record: Record, place: Place) -> None:
         self.out.append(build_span(record, place, self._resource))

@@ -8,6 +8,7 @@ from typing import Any
 from toolwitness.model.digest import digest
 from toolwitness.model.names import UNREGISTERED
 from toolwitness.redaction import scan_text
+from toolwitness.redaction.mask import masked
 
 _MAX_LABEL = 256
 _MAX_TEXT = 16 * 1024
@@ -19,12 +20,7 @@ _TYPE_NAME = re.compile(r"[A-Za-z_]\w{0,127}")
 def mask(text: str) -> str:
     """The text with every finding replaced by the rule's name."""
     cut = text[:_MAX_TEXT]
-    parts, position = [], 0
-    for finding in scan_text(cut):
-        if finding.start >= position:
-            parts += [cut[position : finding.start], f"[{finding.rule}]"]
-            position = finding.end
-    return "".join([*parts, cut[position:]])
+    return masked(cut, scan_text(cut))
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,6 @@ It fails closed, span by span: one that cannot be redacted shrinks to its ids, t
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -27,6 +26,7 @@ from toolwitness.model.names import ATTRIBUTE_OF
 from toolwitness.redaction import Minimal, RedactionPolicy
 from toolwitness.redaction.attributes import clean_attributes
 from toolwitness.redaction.closed import fails_closed
+from toolwitness.redaction.compact import compact_json
 from toolwitness.redaction.conventions import event_name, keeps, keeps_of_resource, scope_name, scope_version, span_name
 from toolwitness.redaction.policy_file import load_policy
 from toolwitness.redaction.template import GAP, message_template
@@ -251,5 +251,5 @@ def _sendable(value: Any) -> Any:
 
 
 def _json(value: Any) -> str:
-    text = value if type(value) is str else json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = value if type(value) is str else compact_json(value)
     return plain(text)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from toolwitness.__main__ import main
+
 ROOT = Path(__file__).parent.parent
 
 # These machines are shared: how long an example takes says nothing about the code.
@@ -53,6 +55,20 @@ def fixture_both(import_both):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return Path(import_both[import_both.index("--db") + 1]), json.loads(done.stdout)
+
+
+@pytest.fixture(name="cli")
+def fixture_cli(monkeypatch, capsys):
+    """`cli(*arguments)` -> exit code, standard output, standard error; in this process, since that is quicker."""
+
+    def cli(*arguments):
+        monkeypatch.setattr(sys, "argv", ["toolwitness", *map(os.fspath, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        return (end.value.code or 0, *capsys.readouterr())
+
+    return cli
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 from starlette.applications import Starlette
 
-from toolwitness.__main__ import _app_builder, main
+from toolwitness.__main__ import _app_builder
 from toolwitness.collector.importing import import_into
 from toolwitness.collector.receive.collector import Collector
 from toolwitness.collector.store.store import Store
@@ -20,20 +20,6 @@ def toolwitness(*arguments):
     """Run the command line in a process of its own."""
     command = [sys.executable, "-m", "toolwitness", *map(os.fspath, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture(name="cli")
-def fixture_cli(monkeypatch, capsys):
-    """`cli(*arguments)` -> exit code, standard output, standard error; in this process, since that is quicker."""
-
-    def cli(*arguments):
-        monkeypatch.setattr(sys, "argv", ["toolwitness", *map(os.fspath, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return cli
 
 
 @pytest.fixture(name="answer")

@@ -3,13 +3,11 @@
 import importlib.util
 import io
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
-from toolwitness.__main__ import main
 from toolwitness.model.catalog_file import identity
 from toolwitness.redaction import RedactionPolicy
 from toolwitness.redaction.lint import lint
@@ -22,20 +20,6 @@ def refund(**properties):
     """A catalog of one tool, with these arguments besides the order."""
     schema = {"type": "object", "properties": {"order": ORDER, **properties}, "additionalProperties": False}
     return {"shop": [{"name": "refund", "inputSchema": schema, "outputSchema": RESULT}]}
-
-
-@pytest.fixture(name="cli")
-def fixture_cli(monkeypatch, capsys):
-    """`cli(*arguments)` -> exit code, standard output, standard error; in this process, since that is quicker."""
-
-    def cli(*arguments):
-        monkeypatch.setattr(sys, "argv", ["toolwitness", *map(os.fspath, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return cli
 
 
 @pytest.fixture(name="write")

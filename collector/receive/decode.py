@@ -17,7 +17,6 @@ for the request, it is stored without content (`shrink`) and counted as a failur
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -41,6 +40,7 @@ from toolwitness.model.records import RECORD_TYPES, Record
 from toolwitness.redaction import Minimal
 from toolwitness.redaction.attributes import MOST_ATTRIBUTES, clean_attributes
 from toolwitness.redaction.closed import fails_closed
+from toolwitness.redaction.compact import compact_json
 from toolwitness.redaction.conventions import scope_name, span_name
 
 PROBLEMS = "toolwitness.problems"
@@ -244,7 +244,7 @@ def _redact(span: Any, row: Row, rest: _Rest) -> str:
         return copy.reason
     left = {**copy.values, PROBLEMS: rest.problems} if rest.problems else copy.values
     if left:
-        row["rest"] = json.dumps(left, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        row["rest"] = compact_json(left)
     return ""
 
 

@@ -1,31 +1,13 @@
 """The command line in this process, and a file of customer-17's runs."""
 
-import os
-import sys
-
 import pytest
 
-from toolwitness.__main__ import main
 from toolwitness.collector.store.store import Store
 from toolwitness.model.digest import subject_digest
 from toolwitness.tests.collector.store.purging import told
 from toolwitness.tests.factories import MONDAY_NS
 
 KEY = "a key for tests"
-
-
-@pytest.fixture(name="cli")
-def fixture_cli(monkeypatch, capsys):
-    """`cli(*arguments)` -> exit code, standard output, standard error."""
-
-    def cli(*arguments):
-        monkeypatch.setattr(sys, "argv", ["toolwitness", *map(os.fspath, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return cli
 
 
 @pytest.fixture(name="customer")
