@@ -5,7 +5,6 @@ Parts are imported inside the commands, so that `--help` is quick and a bare ins
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import signal
@@ -24,7 +23,7 @@ from urllib.parse import urlsplit
 import typer
 
 from toolwitness.commands import data, ingest, privacy
-from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, say, show
+from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, progress_bar, say, show
 from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
 
 app = typer.Typer(
@@ -172,14 +171,8 @@ def down(db: Db = Path("toolwitness.duckdb")) -> None:
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None] | None]:
     """What tells a person how far an import is; None where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    rich_progress = importlib.import_module("rich.progress")
-    console = importlib.import_module("rich.console").Console(stderr=True)
-    with rich_progress.Progress(console=console, transient=True) as bar:
-        task = bar.add_task("importing runs", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with progress_bar("importing runs") as update:
+        yield None if update is None else lambda done, total: update(completed=done, total=total)
 
 
 @app.command("import")

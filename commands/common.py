@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,3 +52,15 @@ def print_json(value: object) -> None:
 def show(view: object) -> None:
     """Print a table or text for a person."""
     part("replay.tables").console().print(view)
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Callable[..., None] | None]:
+    """What draws how far a work is, by the keywords of rich's `Progress.update`; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    rich_progress = importlib.import_module("rich.progress")
+    console = importlib.import_module("rich.console").Console(stderr=True)
+    with rich_progress.Progress(console=console, transient=True) as bar:
+        yield functools.partial(bar.update, bar.add_task(description, total=None))

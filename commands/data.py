@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from toolwitness.commands.common import AsJson, Db, part, print_json, say
+from toolwitness.commands.common import AsJson, Db, part, print_json, progress_bar, say
 from toolwitness.model.digest import subject_digest
 from toolwitness.model.exceptions import ExportError, PurgeError, RunNotFoundError, SettingsError
 
@@ -176,14 +175,11 @@ def _holds_anything(path: Path) -> bool:
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """What tells a person how far a purge is; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    rich_progress = importlib.import_module("rich.progress")
-    console = importlib.import_module("rich.console").Console(stderr=True)
-    with rich_progress.Progress(console=console, transient=True) as bar:
-        task = bar.add_task("purging", total=None)
-        yield lambda step, done, total: bar.update(task, description=str(step), completed=done, total=total)
+    with progress_bar("purging") as update:
+        if update is None:
+            yield lambda *_: None
+        else:
+            yield lambda step, done, total: update(description=str(step), completed=done, total=total)
 
 
 def _amount(losses: Any) -> str:
