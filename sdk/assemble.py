@@ -10,51 +10,40 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan
-
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.catalog_file import versioned
-from toolwitness.model.digest import KeyedDigest, keyed_digest
+from toolwitness.model.digest import keyed_digest
 from toolwitness.model.enums import (
-    AttemptStatus,
     DecisionFinish,
-    ErrorClass,
     Exposure,
     Flag,
     Known,
     ObservationStatus,
     PrivacyClass,
-    SideEffect,
 )
 from toolwitness.model.records import (
     ArgumentCheck,
-    Attempt,
-    AttemptStart,
     Call,
     Decision,
-    Gate,
     Hit,
     Json,
-    Record,
     Removal,
     Run,
 )
 from toolwitness.redaction import FingerprintKey, Minimal, Projection, RedactionPolicy, clean
 from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.sdk.announce import Announcements
+from toolwitness.sdk.executions import Executions
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
-from toolwitness.sdk.provenance import ArgumentEdges, RunIndex, pointer
-from toolwitness.sdk.raised import Raised, cause_names, frame_texts
+from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
 from toolwitness.sdk.shown import Definitions, ToolView
-from toolwitness.sdk.spans import Place, build_span
+from toolwitness.sdk.spans import Place
 from toolwitness.sdk.versions import ArgumentChecks
 
 if TYPE_CHECKING:
-    from toolwitness.sdk.calls import AttemptScope, CallScope
+    from toolwitness.sdk.calls import CallScope
     from toolwitness.sdk.clock import Clock
     from toolwitness.sdk.scopes import DecisionScope, RunScope
-    from toolwitness.sdk.state import OpenAttempt
 
 _RUNS_KEPT = 256
 _POLICIES_KEPT = 1024
@@ -109,7 +98,7 @@ class _CallNotes:
     executed: Json | None = None
 
 
-class Assembler:
+class Assembler(Executions):
     """Turns notes into spans, which collect in `out`; holds the raw values of recent runs in memory and nowhere else."""
 
     def __init__(
@@ -124,11 +113,9 @@ class Assembler:
         clock: Clock,
         registry: dict[tuple[str, str], ToolDefinition],
     ) -> None:
-        self.out: list[ReadableSpan] = []
-        self._key, self._policy, self._registry = key, policy, registry
+        super().__init__(key=key, service=service, common={"source": source, "time_known": time_known})
+        self._policy, self._registry = policy, registry
         self._fingerprints = fingerprints
-        self._common: dict[str, Any] = {"source": source, "time_known": time_known}
-        self._resource = Resource({"service.name": service})
         self._runs: OrderedDict[str, RunIndex] = OrderedDict()
         self._definitions = Definitions()
         self._checks = ArgumentChecks(self._definitions.versions)
@@ -329,65 +316,6 @@ class Assembler:
             notes.minimal = notes.minimal or minimal
             notes.flagged = notes.flagged or holds_placeholder(copy.value)
 
-    def gated(self, call: CallScope, span_id: str, at_ns: int, facts: dict[str, Any]) -> None:
-        """Emit a gate."""
-        texts: dict[str, Any] = {name: label(facts[name]) for name in ("reason_code", "rule_id", "rule_version")}
-        approver = facts["approver"]
-        pseudonym = None if approver is None else "person-" + keyed_digest(self._key, ["approver", approver])[:12]
-        lists: dict[str, Any] = {
-            "pointers": tuple(pointer(each) for each in facts["pointers"] if type(each) is str),
-            "keywords": tuple(filter(None, map(label, facts["keywords"]))),
-        }
-        told = {**facts, **texts, **lists, "approver": pseudonym}
-        record = Gate(call_id=call.id, **told, **self._of(call.run.id, call.run.subject))
-        self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))
-
-    def attempt_started(self, opened: OpenAttempt, call: CallScope | None = None) -> None:
-        """Emit the announcement of an attempt that may write; `call` is None where a process that is gone left it open."""
-        definition = None if call is None or call.noted is None else call.noted.definition
-        if definition is not None:
-            known = definition.side_effect.value
-            opened = opened._replace(server=definition.server, tool=definition.name, side_effect=known)
-        record = AttemptStart(
-            call_id=opened.call_id,
-            attempt_ordinal=opened.attempt_ordinal,
-            tool=opened.tool,
-            server=opened.server,
-            decision_id=opened.decision_id,
-            call_ordinal=opened.call_ordinal,
-            side_effect=SideEffect(opened.side_effect),
-            **self._of(opened.run_id, opened.subject),
-        )
-        at = opened.started_ns
-        self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
-
-    def adopted(self, opened: OpenAttempt) -> None:
-        """Emit an attempt whose process is gone: it began, and it ended without an answer."""
-        self.attempt_started(opened)
-        record = Attempt(
-            call_id=opened.call_id,
-            attempt_ordinal=opened.attempt_ordinal,
-            attempt_status=AttemptStatus.ERROR,
-            error_class=ErrorClass.UNCLASSIFIED,
-            error_type="ProcessDied",
-            **self._of(opened.run_id, opened.subject),
-        )
-        place = Place(opened.trace_id, opened.attempt_span_id, opened.call_id, opened.started_ns, opened.started_ns)
-        self._emit(record, place)
-
-    def attempted(self, attempt: AttemptScope, end_ns: int, facts: dict[str, Any]) -> None:
-        """Emit an attempt."""
-        call = attempt.call
-        names = ("retry_reason", "transport", "vendor_code", "remote_reference")
-        texts: dict[str, Any] = {name: label(facts.get(name)) for name in names}
-        texts["error_type"] = type_name(facts.get("error_type"))
-        facts = dict(facts)
-        found: Raised = facts.pop("raised", Raised((), ()))
-        texts |= {"error_causes": cause_names(found.causes), "error_frames": frame_texts(found.frames)}
-        told = {**facts, **texts, **self._of(call.run.id, call.run.subject)}
-        record = Attempt(call_id=call.id, attempt_ordinal=attempt.ordinal, **told)
-        self._emit(record, Place(attempt.trace_id, attempt.span_id, call.span_id, attempt.start_ns, end_ns))
-
     def call_ended(self, call: CallScope, end_ns: int, copy: Projection | None, facts: dict[str, Any]) -> None:
         """Look for new values in the result, then redact it and emit the call."""
         if call.noted is None:  # the note of the proposal was dropped by a full queue
@@ -462,13 +390,6 @@ class Assembler:
             "discovery_query": None if text is None or isinstance(text, Minimal) else Json(text.json()),
             "catalog_digest": None if catalog is None else self._definitions.view(catalog).digest,
         }
-
-    def _of(self, run_id: str, subject: KeyedDigest | None) -> dict[str, Any]:
-        """The fields that every record of a run carries."""
-        return {"run_id": run_id, "subject": subject, **self._common}
-
-    def _emit(self, record: Record, place: Place) -> None:
-        self.out.append(build_span(record, place, self._resource))
 
 
 def _declared_schema(definition: ToolDefinition | None, part: str) -> Any:
