@@ -1,0 +1,95 @@
+"""Gates and attempts as spans: the part of the worker's work that needs no look at arguments or results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan
+
+from toolwitness.model.digest import KeyedDigest, keyed_digest
+from toolwitness.model.enums import AttemptStatus, ErrorClass, SideEffect
+from toolwitness.model.records import Attempt, AttemptStart, Gate, Record
+from toolwitness.sdk.labels import label, type_name
+from toolwitness.sdk.provenance import pointer
+from toolwitness.sdk.raised import Raised, cause_names, frame_texts
+from toolwitness.sdk.spans import Place, build_span
+
+if TYPE_CHECKING:
+    from toolwitness.sdk.calls import AttemptScope, CallScope
+    from toolwitness.sdk.state import OpenAttempt
+
+
+class Executions:
+    """Emits what stopped or ran a call; spans collect in `out`. `common` are the fields that every record carries."""
+
+    def __init__(self, *, key: bytes, service: str, common: dict[str, Any]) -> None:
+        self.out: list[ReadableSpan] = []
+        self._key, self._common = key, common
+        self._resource = Resource({"service.name": service})
+
+    def gated(self, call: CallScope, span_id: str, at_ns: int, facts: dict[str, Any]) -> None:
+        """Emit a gate."""
+        texts: dict[str, Any] = {name: label(facts[name]) for name in ("reason_code", "rule_id", "rule_version")}
+        approver = facts["approver"]
+        pseudonym = None if approver is None else "person-" + keyed_digest(self._key, ["approver", approver])[:12]
+        lists: dict[str, Any] = {
+            "pointers": tuple(pointer(each) for each in facts["pointers"] if type(each) is str),
+            "keywords": tuple(filter(None, map(label, facts["keywords"]))),
+        }
+        told = {**facts, **texts, **lists, "approver": pseudonym}
+        record = Gate(call_id=call.id, **told, **self._of(call.run.id, call.run.subject))
+        self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))
+
+    def attempt_started(self, opened: OpenAttempt, call: CallScope | None = None) -> None:
+        """Emit the announcement of an attempt that may write; `call` is None where a process that is gone left it open."""
+        definition = None if call is None or call.noted is None else call.noted.definition
+        if definition is not None:
+            known = definition.side_effect.value
+            opened = opened._replace(server=definition.server, tool=definition.name, side_effect=known)
+        record = AttemptStart(
+            call_id=opened.call_id,
+            attempt_ordinal=opened.attempt_ordinal,
+            tool=opened.tool,
+            server=opened.server,
+            decision_id=opened.decision_id,
+            call_ordinal=opened.call_ordinal,
+            side_effect=SideEffect(opened.side_effect),
+            **self._of(opened.run_id, opened.subject),
+        )
+        at = opened.started_ns
+        self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
+
+    def adopted(self, opened: OpenAttempt) -> None:
+        """Emit an attempt whose process is gone: it began, and it ended without an answer."""
+        self.attempt_started(opened)
+        record = Attempt(
+            call_id=opened.call_id,
+            attempt_ordinal=opened.attempt_ordinal,
+            attempt_status=AttemptStatus.ERROR,
+            error_class=ErrorClass.UNCLASSIFIED,
+            error_type="ProcessDied",
+            **self._of(opened.run_id, opened.subject),
+        )
+        place = Place(opened.trace_id, opened.attempt_span_id, opened.call_id, opened.started_ns, opened.started_ns)
+        self._emit(record, place)
+
+    def attempted(self, attempt: AttemptScope, end_ns: int, facts: dict[str, Any]) -> None:
+        """Emit an attempt."""
+        call = attempt.call
+        names = ("retry_reason", "transport", "vendor_code", "remote_reference")
+        texts: dict[str, Any] = {name: label(facts.get(name)) for name in names}
+        texts["error_type"] = type_name(facts.get("error_type"))
+        facts = dict(facts)
+        found: Raised = facts.pop("raised", Raised((), ()))
+        texts |= {"error_causes": cause_names(found.causes), "error_frames": frame_texts(found.frames)}
+        told = {**facts, **texts, **self._of(call.run.id, call.run.subject)}
+        record = Attempt(call_id=call.id, attempt_ordinal=attempt.ordinal, **told)
+        self._emit(record, Place(attempt.trace_id, attempt.span_id, call.span_id, attempt.start_ns, end_ns))
+
+    def _of(self, run_id: str, subject: KeyedDigest | None) -> dict[str, Any]:
+        """The fields that every record of a run carries."""
+        return {"run_id": run_id, "subject": subject, **self._common}
+
+    def _emit(self, record: Record, place: Place) -> None:
+        self.out.append(build_span(record, place, self._resource))
