@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -54,8 +54,17 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'toolwitness' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 
-def instrument(*, db: str | Path | None = None, **settings: Any) -> None:
+def instrument(
+    *,
+    db: str | Path | None = None,
+    only: Collection[str] | None = None,
+    skip: Collection[str] = (),
+    **settings: Any,
+) -> None:
     """Record this process's agent from now on.
+
+    Agents of the frameworks in `toolwitness frameworks` are recorded without anything more, whether they are imported already
+    or later; `only` and `skip` name those that are meant.
 
     Sends to the collector that `endpoint=` or TOOLWITNESS_ENDPOINT names (default `http://127.0.0.1:4318`, where
     `toolwitness up` listens); `settings` are the fields of `toolwitness.Settings`. With `db="file.duckdb"` this process
@@ -67,13 +76,16 @@ def instrument(*, db: str | Path | None = None, **settings: Any) -> None:
     from toolwitness.model.exceptions import ToolwitnessError
     from toolwitness.sdk import setup
     from toolwitness.sdk.guard import guard
+    from toolwitness.sdk.instrument import registry
     from toolwitness.sdk.settings import Settings
 
     with guard:
         try:
-            loaded = Settings.load(settings)
+            loaded, frameworks = Settings.load(settings), registry.choose(only, skip)
             make_exporter = None if db is None else _file_exporter(Path(db))
             setup.start(loaded, make_exporter, destination=str(loaded.endpoint if db is None else Path(db).resolve()))
+            if setup.active() is not None:
+                registry.switch_on(frameworks)
         except ToolwitnessError as error:
             logging.getLogger("toolwitness").error("toolwitness records nothing: %s", error)  # noqa: TRY400 -- the stack tells a user nothing
 
@@ -92,9 +104,11 @@ def _file_exporter(db: Path) -> Callable[[], SpanExporter]:
 
 
 def uninstrument() -> None:
-    """Deliver what is recorded and record no more."""
+    """Deliver what is recorded, record no more, and leave every framework as it was."""
     from toolwitness.sdk import setup
+    from toolwitness.sdk.instrument import registry
 
+    registry.switch_off()
     setup.stop()
 
 

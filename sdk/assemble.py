@@ -17,9 +17,11 @@ from toolwitness.model.enums import (
     DecisionFinish,
     Exposure,
     Flag,
+    GateKind,
     Known,
     ObservationStatus,
     PrivacyClass,
+    Validity,
 )
 from toolwitness.model.records import (
     ArgumentCheck,
@@ -65,6 +67,8 @@ _SETTINGS = (
 )
 _SETTINGS_POLICY = RedactionPolicy(classes={f"*:args.{name}": PrivacyClass.INTERNAL for name in _SETTINGS})
 """How a model samples is shown; `user`, `metadata` and the like, which the same argument lists hold, are not."""
+_WATCHED = {"live", "demo"}
+"""Sources whose arguments we looked at ourselves; an import tells the gates that its file holds."""
 _CREDITED = {ObservationStatus.OK, ObservationStatus.PARTIAL, ObservationStatus.EMPTY}
 _CUT = {ObservationStatus.CUT_BY_RECORDING, ObservationStatus.CUT_ON_WIRE}
 
@@ -267,6 +271,18 @@ class Assembler(Executions):
             ),
             flagged=holds_placeholder(value),
         )
+        if definition is not None and visible is Known.YES and self._common["source"] in _WATCHED:
+            self._observe_arguments(call, value, whole=not copy.truncated)
+
+    def _observe_arguments(self, call: CallScope, value: Any, *, whole: bool) -> None:
+        """Emit what a look at the proposed arguments found wrong; it stops nothing. What fits stands on the call itself."""
+        if whole and type(value) is str and type(_parsed(value.lstrip())) is str:
+            self.observed(call, GateKind.PARSE, "invalid_json")
+            return
+        shown = self._definitions.versions.digest(call.noted.definition)
+        for check in call.noted.checks:
+            if check.schema_digest == shown and check.verdict is Validity.INVALID:
+                self.observed(call, GateKind.INPUT_VALIDATION, "invalid_arguments", check)
 
     def _resolve(self, call: CallScope, notes: _DecisionNotes | None) -> tuple[ToolDefinition | None, Known, Known]:
         """The call's definition, whether it stands in a catalog, and whether the model saw it."""

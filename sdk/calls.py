@@ -83,6 +83,8 @@ class CallScope(Scope):
         decision: DecisionScope | None = None,
         definition: ToolDefinition | None = None,
         parent_span_id: str | None = None,
+        awaited: bool = False,
+        continues: CallScope | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(run.recorder, run.trace_id, parent_span_id or run.span_id)
@@ -90,11 +92,17 @@ class CallScope(Scope):
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
-        self.ordinal = next(run.call_ordinals)
+        self._attempts = count(1)
+        if continues is None:
+            self.ordinal = next(run.call_ordinals)
+        else:
+            # Another span of the same call: it was held back, its run ended, and now it goes on.
+            self.id, self.decision, self.ordinal = continues.id, continues.decision, continues.ordinal
+            self.server, self.definition = continues.server, continues.definition
+            self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
         self.open_attempts = 0
         self.closed = self.begun = self.refused = False
         self._last_ns = self.start_ns
-        self._attempts = count(1)
         self._observed: tuple[Any, ...] | None = None
         self.noted: Any = None  # the worker's own notes on this call
         if decision is not None:
@@ -102,11 +110,23 @@ class CallScope(Scope):
         run.open_calls[self.id] = self
         copy = arguments if type(arguments) is Projection else project(arguments)
         self.recorder.note(copy.size, Assembler.call_proposed, self, copy)
+        if awaited:  # by code that will find it by the provider's id, or by tool and arguments
+            self.recorder.proposals.add(self, copy.value)
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing runs in this call yet, so that a tool that runs now may be its."""
+        return not self.open_attempts and not self.closed
+
+    @property
+    def answered(self) -> bool:
+        """Whether what came back has been told."""
+        return self._observed is not None
 
     def takes(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is this call's: the same tool, the call open, nothing running in it."""
         same = self.tool == definition.name and self.server in {"", definition.server}
-        return same and not self.open_attempts and not self.closed
+        return same and self.waits
 
     @property
     def side_effect(self) -> SideEffect:
@@ -166,12 +186,20 @@ class CallScope(Scope):
         self.gate(GateKind.INPUT_VALIDATION, verdict, reason=REDACTED_ARGUMENT, contract=Contract.STRUCTURE, pointers=at)
 
     def attempt(
-        self, *, retry_reason: str | None = None, backoff_ms: float | None = None, transport: str | None = None
+        self,
+        *,
+        retry_reason: str | None = None,
+        backoff_ms: float | None = None,
+        transport: str | None = None,
+        unclaimed: bool = False,
     ) -> AttemptScope:
-        """Begin a physical try of this call; to be used as `with call.attempt() as attempt:`."""
+        """Begin a physical try of this call; to be used as `with call.attempt() as attempt:`.
+
+        `unclaimed`: a framework runs its tool in it, and a decorated function of that tool is this attempt and no call more.
+        """
         self.begun = True
         with guard:
-            return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport)
+            return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport, unclaimed=unclaimed)
         return cast("AttemptScope", NO_SCOPE)
 
     def result(
@@ -240,6 +268,7 @@ class CallScope(Scope):
             if not self.closed and not self.inherited:
                 self.closed = True
                 self.run.open_calls.pop(self.id, None)
+                self.recorder.proposals.forget(self)
                 copy, facts = self._observed or (None, {})
                 size = copy.size if copy is not None else NO_SIZE
                 self.recorder.note(size, Assembler.call_ended, self, self.recorder.clock(), copy, facts)
@@ -248,10 +277,17 @@ class CallScope(Scope):
 class AttemptScope(Scope):
     """One physical try. Inside `with`, it is also OpenTelemetry's current span where the application has no provider."""
 
-    __slots__ = ("_facts", "_otel", "_status", "call", "ended", "ordinal")
+    __slots__ = ("_facts", "_otel", "_status", "call", "ended", "ordinal", "unclaimed")
 
     def __init__(
-        self, call: CallScope, ordinal: int, retry_reason: str | None, backoff_ms: float | None, transport: str | None
+        self,
+        call: CallScope,
+        ordinal: int,
+        retry_reason: str | None,
+        backoff_ms: float | None,
+        transport: str | None,
+        *,
+        unclaimed: bool,
     ) -> None:
         super().__init__(call.recorder, call.trace_id, call.span_id)
         self.call, self.ordinal = call, ordinal
@@ -259,9 +295,16 @@ class AttemptScope(Scope):
         self._status: AttemptStatus | None = None
         self._otel: Token[Context] | None = None
         self.ended = False
+        self.unclaimed = unclaimed
         call.open_attempts += 1
         if call.side_effect is not SideEffect.READ:
             self.recorder.announce(self)
+
+    def claim(self, definition: ToolDefinition) -> bool:
+        """Whether a decorated tool that runs now is what a framework opened this attempt for; yes only once."""
+        claimed = self.unclaimed and self.call.tool == definition.name
+        self.unclaimed = self.unclaimed and not claimed
+        return claimed
 
     def sent(self, sent: Known | str) -> None:
         """Say whether the request left the process."""

@@ -16,8 +16,11 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 if TYPE_CHECKING:
     from toolwitness.sdk.scope import Scope
+    from toolwitness.sdk.scopes import DecisionScope
 
 current: ContextVar[Scope | None] = ContextVar("toolwitness_scope", default=None)
+latest: ContextVar[DecisionScope | None] = ContextVar("toolwitness_latest", default=None)
+"""The last model step in this context. It is no parent, only a hint at whose tools run next."""
 
 
 def enter(scope: Scope) -> Token[Scope | None]:

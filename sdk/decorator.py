@@ -12,13 +12,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from typing import Any
 
 from toolwitness.model.catalog import ToolDefinition
-from toolwitness.model.enums import Known, ObservationStatus, PrivacyClass, SideEffect
+from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, PrivacyClass, SideEffect
 from toolwitness.model.exceptions import RedactedArgumentError
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import RESULT_LIMITS, AttemptScope, CallScope
 from toolwitness.sdk.guard import guard
+from toolwitness.sdk.recorder import Recorder
+from toolwitness.sdk.scope import Scope
 from toolwitness.sdk.toolfunction import ToolFunction
 
 _MAX_ITEMS = 1000
@@ -114,14 +116,28 @@ def _open(
         scope = context.current.get()
         if recorder is None:
             return None, False
-        arguments = _arguments(_bound(names, instance), args, kwargs)
-        if isinstance(scope, CallScope) and scope.takes(definition):
-            scope.pass_placeholders()
-            scope.executed(arguments)
-            return scope, False
-        call = recorder.call(definition.name, project(arguments), server=definition.server, definition=definition)
-        return call, True
+        if isinstance(scope, AttemptScope) and scope.claim(definition):
+            return None, False
+        arguments = project(_arguments(_bound(names, instance), args, kwargs))
+        call = _proposed(recorder, scope, definition, arguments)
+        if call is not None:
+            call.pass_placeholders()
+            call.executed(arguments)
+            return call, False
+        return recorder.call(definition.name, arguments, server=definition.server, definition=definition), True
     return None, False
+
+
+def _proposed(recorder: Recorder, scope: Scope | None, definition: ToolDefinition, arguments: Projection) -> CallScope | None:
+    """The call for which the tool runs: the current one, else one that a model client saw proposed."""
+    if isinstance(scope, CallScope):
+        return scope if scope.takes(definition) else None
+    if isinstance(scope, AttemptScope):
+        return None
+    call = recorder.proposals.of_tool(definition.name, arguments.value, context.latest.get())
+    if call is not None:
+        call.definition = call.definition or definition
+    return call
 
 
 def _bound(names: tuple[str, ...], instance: Any) -> tuple[str, ...]:
@@ -148,12 +164,15 @@ def _refusal(
     with guard:
         recorder = setup.active()
         scope = context.current.get()
-        if recorder is not None:
-            if isinstance(scope, CallScope) and scope.takes(definition):
-                scope.refuse(named)
-            else:
-                call = recorder.call(definition.name, project(arguments), server=definition.server, definition=definition)
-                call.refuse(named)
+        if isinstance(scope, AttemptScope) and scope.claim(definition):
+            scope.call.refuse(named)
+            scope.end(AttemptStatus.ERROR, sent=Known.NO, effect_ruled_out=True, error_type="RedactedArgumentError")
+        elif recorder is not None:
+            copy = project(arguments)
+            proposed = _proposed(recorder, scope, definition, copy)
+            call = proposed or recorder.call(definition.name, copy, server=definition.server, definition=definition)
+            call.refuse(named)
+            if proposed is None:
                 call.close()
     tool = f"{definition.server}/{definition.name}" if definition.server else definition.name
     return RedactedArgumentError(

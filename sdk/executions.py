@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 
-from toolwitness.model.digest import KeyedDigest, keyed_digest
-from toolwitness.model.enums import AttemptStatus, ErrorClass, SideEffect
-from toolwitness.model.records import Attempt, AttemptStart, Gate, Record
+from toolwitness.model.digest import KeyedDigest, digest, keyed_digest
+from toolwitness.model.enums import AttemptStatus, Contract, ErrorClass, GateKind, GateMode, SideEffect, Verdict
+from toolwitness.model.records import ArgumentCheck, Attempt, AttemptStart, Gate, Record
 from toolwitness.sdk.labels import label, type_name
 from toolwitness.sdk.provenance import pointer
 from toolwitness.sdk.raised import Raised, cause_names, frame_texts
@@ -40,6 +40,24 @@ class Executions:
         told = {**facts, **texts, **lists, "approver": pseudonym}
         record = Gate(call_id=call.id, **told, **self._of(call.run.id, call.run.subject))
         self._emit(record, Place(call.trace_id, span_id, call.span_id, at_ns, at_ns))
+
+    def observed(self, call: CallScope, kind: GateKind, reason: str, check: ArgumentCheck | None = None) -> None:
+        """Emit a denial that only looked: it stopped nothing and counts in no figure of rejections."""
+        record = Gate(
+            call_id=call.id,
+            gate_kind=kind,
+            verdict=Verdict.DENY,
+            gate_mode=GateMode.OBSERVED,
+            reason_code=reason,
+            contract=Contract.STRUCTURE,
+            pointers=() if check is None else tuple(failure.pointer for failure in check.failures),
+            keywords=() if check is None else tuple(failure.keyword for failure in check.failures),
+            validated_schema_digest=None if check is None else check.schema_digest,
+            **self._of(call.run.id, call.run.subject),
+        )
+        # On the worker's thread, so the id is not drawn from the source that the agent's thread uses.
+        span_id = digest([call.id, kind])[:16]
+        self._emit(record, Place(call.trace_id, span_id, call.span_id, call.start_ns, call.start_ns))
 
     def attempt_started(self, opened: OpenAttempt, call: CallScope | None = None) -> None:
         """Emit the announcement of an attempt that may write; `call` is None where a process that is gone left it open."""

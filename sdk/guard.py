@@ -8,14 +8,17 @@ application raises while our code runs is told apart by where it was raised.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 logger = logging.getLogger("toolwitness")
 
@@ -54,14 +57,37 @@ def _is_ours(error: BaseException, trace: TracebackType | None) -> bool:
     return root in _OURS or root in sys.stdlib_module_names
 
 
+def _from_signal(trace: TracebackType | None) -> bool:
+    """Whether a signal handler of the application interrupted our code and raised."""
+    if trace is None or trace.tb_next is None or threading.current_thread() is not threading.main_thread():
+        return False
+    handlers = (signal.getsignal(number) for number in signal.valid_signals())
+    codes = {_code(handler) for handler in handlers if callable(handler)} - {None}
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _code(handler: Any) -> object:
+    """The code object that runs where a handler is called: a function, a method, a partial or an object with `__call__`."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    function = getattr(handler, "__func__", handler)
+    return getattr(function if hasattr(function, "__code__") else type(handler).__call__, "__code__", None)
+
+
 class Guard:
     """A reusable context manager that swallows and counts errors of ours; it reports the first, and each unknown word once.
 
-    `everything` is for the worker's thread, where no code of the agent runs but an exporter of anybody's may.
+    `everything` is for the worker's thread, where no code of the agent runs but an exporter of anybody's may. `reading` is for
+    code that reads a framework's objects on the agent's threads: whatever is raised there was caused by our looking, but for
+    what a signal handler of the application raised.
     """
 
-    def __init__(self, *, everything: bool = False) -> None:
-        self._everything = everything
+    def __init__(self, *, everything: bool = False, reading: bool = False) -> None:
+        self._everything, self._reading = everything, reading
         self.swallowed = 0
         self._told: set[str] = set()
 
@@ -72,7 +98,7 @@ class Guard:
         """Swallow an ordinary exception of ours, unless a test wants to see it."""
         if error is None or not isinstance(error, Exception):
             return False
-        if not self._everything and not _is_ours(error, trace):
+        if not self._everything and not (not _from_signal(trace) if self._reading else _is_ours(error, trace)):
             return False
         if _switch.raises and "PYTEST_CURRENT_TEST" in os.environ:
             return False
@@ -120,5 +146,7 @@ def swallowing() -> Iterator[None]:
 
 guard = Guard()
 """The guard of what runs on the agent's threads."""
+reading_guard = Guard(reading=True)
+"""The guard of what reads a framework's objects there."""
 worker_guard = Guard(everything=True)
 """The guard of what runs on our own thread."""

@@ -20,6 +20,7 @@ from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.clock import Clock, Ids, RandomIds
 from toolwitness.sdk.guard import UnknownWordError, guard
+from toolwitness.sdk.proposals import Proposals
 from toolwitness.sdk.scope import Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
@@ -56,6 +57,7 @@ class Recorder:
         renew = weakref.WeakMethod(self._new_process)  # the registration lasts as long as the process, the recorder may not
         os.register_at_fork(after_in_child=lambda: (again := renew()) and again())
         self._registered: dict[tuple[str, str], ToolDefinition] = {}
+        self.proposals = Proposals()
         self._journal = journal
         self._key = key
         make_assembler = partial(
@@ -172,7 +174,8 @@ class Recorder:
         return self._sink.flush(timeout_s)
 
     def close(self, timeout_s: float = 2.0) -> bool:
-        """Deliver what there is and stop; False where something was left undelivered."""
+        """End what is open, deliver what there is and stop; False where something was left undelivered."""
+        self.proposals.close()
         return self._sink.close(timeout_s)
 
 

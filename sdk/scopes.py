@@ -94,12 +94,15 @@ class RunScope(Scope):
     def messages(self, history: Sequence[Any]) -> None:
         """Tell the chat history as it is sent to the model; only messages that came since the last time are looked at."""
         with guard:
-            fresh = history[self._messages_seen :] if len(history) >= self._messages_seen else history
-            self._messages_seen = len(history)
-            for message in fresh:
+            for message in self.fresh(history):
                 if type(message) is dict:
                     for text in _texts(message.get("content")):
                         self.message(str(message.get("role")), text)
+
+    def fresh(self, history: Sequence[Any]) -> Sequence[Any]:
+        """What of a growing history came since this was last asked; all of it where it became shorter."""
+        seen, self._messages_seen = self._messages_seen, len(history)
+        return history[seen:] if len(history) >= seen else history
 
     def finish(
         self,
@@ -186,6 +189,16 @@ class DecisionScope(Scope):
         visible, all_tools = None if tools is None else list(tools), None if candidates is None else list(candidates)
         how = word(Exposure, exposure)
         self.recorder.note(NO_SIZE, Assembler.decision_started, self, visible, all_tools, tuple(removals), how)
+
+    def enter(self) -> None:
+        """Make this the current scope while the model is asked, without ending the step."""
+        with guard:
+            self._enter()
+
+    def leave(self) -> None:
+        """Undo `enter`."""
+        with guard:
+            self._leave()
 
     def answer(self, text: str) -> None:
         """Tell what the model said in this step, beside calls or instead of them."""

@@ -1,0 +1,222 @@
+"""The clients that Stainless generates (OpenAI's and Anthropic's) send every request by one method, which is wrapped here.
+
+So what is recorded is what goes over the wire, whichever of their many methods was called; retries inside count as one step.
+What the caller gets is the same object; a stream is watched where it reads its events itself.
+"""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, Protocol
+
+from toolwitness.sdk.guard import reading_guard
+from toolwitness.sdk.instrument import steps
+from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.steps import Answer, Asked
+from toolwitness.sdk.scopes import DecisionScope
+
+
+class Events(Protocol):
+    """Puts an answer together from the events of a stream."""
+
+    def add(self, event: Any) -> None:
+        """Take in one event."""
+
+    def answer(self) -> Answer:
+        """What the model said so far."""
+
+
+class Route(Protocol):
+    """One way of asking a model."""
+
+    def asked(self, body: Mapping[str, Any]) -> Asked:
+        """The request, from the body that is sent."""
+
+    def answered(self, response: Any) -> Answer:
+        """The answer, from the response as an object or as data."""
+
+    def events(self) -> Events:
+        """What reads a streamed answer."""
+
+
+class Client:
+    """Wraps one vendor's client. `routes` are by the end of the URL's path."""
+
+    def __init__(self, routes: Mapping[str, Route]) -> None:
+        self._routes = routes
+        self._unread: weakref.WeakKeyDictionary[Any, _Step] = weakref.WeakKeyDictionary()
+
+    def instrument(self, patches: Patches, package: str) -> None:
+        """Wrap the client of a package."""
+        patches.when_imported(f"{package}._base_client", lambda module: self._client(patches, module))
+        patches.when_imported(f"{package}._response", lambda module: self._responses(patches, module))
+        patches.when_imported(f"{package}._legacy_response", lambda module: self._legacy(patches, module))
+
+    def _client(self, patches: Patches, module: ModuleType) -> None:
+        patches.method(module.SyncAPIClient, "request", self._request)
+        patches.method(module.AsyncAPIClient, "request", self._arequest)
+
+    def _responses(self, patches: Patches, module: ModuleType) -> None:
+        patches.method(module.APIResponse, "parse", self._parse)
+        patches.method(module.AsyncAPIResponse, "parse", self._aparse)
+
+    def _legacy(self, patches: Patches, module: ModuleType) -> None:
+        patches.method(module.LegacyAPIResponse, "parse", self._parse)
+
+    def _begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Step | None:
+        with reading_guard:
+            options = kwargs["options"] if "options" in kwargs else args[1]
+            path, body = str(options.url).partition("?")[0], options.json_data
+            route = next((route for end, route in self._routes.items() if path.endswith(end)), None)
+            if route is None or not isinstance(body, Mapping):
+                return None
+            decision = steps.ask(route.asked(body))
+            return None if decision is None else _Step(decision, route)
+        return None
+
+    def _request(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        del instance
+        step = self._begin(args, kwargs)
+        if step is None:
+            return wrapped(*args, **kwargs)
+        step.decision.enter()
+        try:
+            response = wrapped(*args, **kwargs)
+        except BaseException as error:
+            step.decision.leave()
+            steps.fail(step.decision, error)
+            raise
+        step.decision.leave()
+        self._received(step, response)
+        return response
+
+    def _arequest(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        del instance
+        return self._arequesting(wrapped, args, kwargs)
+
+    async def _arequesting(self, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        step = self._begin(args, kwargs)
+        if step is None:
+            return await wrapped(*args, **kwargs)
+        step.decision.enter()
+        try:
+            response = await wrapped(*args, **kwargs)
+        except BaseException as error:
+            step.decision.leave()
+            steps.fail(step.decision, error)
+            raise
+        step.decision.leave()
+        self._received(step, response)
+        return response
+
+    def _received(self, step: _Step, response: Any) -> None:
+        """Read what the client gives its caller."""
+        with reading_guard:
+            raw = getattr(response, "http_response", None)
+            if hasattr(type(response), "__stream__"):
+                step.watch(response)
+            elif raw is None:
+                step.answered(response)
+            elif getattr(raw, "is_closed", False) and not _is_event_stream(raw):
+                step.answered(json.loads(raw.content))
+            else:
+                # Not read yet; the caller does so by `parse`, or by itself, which tells us nothing.
+                self._unread[response] = step
+                weakref.finalize(response, step.conclude)
+
+    def _parse(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        parsed = wrapped(*args, **kwargs)
+        self._parsed(instance, parsed)
+        return parsed
+
+    def _aparse(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._aparsing(wrapped, instance, args, kwargs)
+
+    async def _aparsing(self, wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        parsed = await wrapped(*args, **kwargs)
+        self._parsed(instance, parsed)
+        return parsed
+
+    def _parsed(self, response: Any, parsed: Any) -> None:
+        with reading_guard:
+            step = self._unread.pop(response, None)
+            if step is None:
+                return
+            if hasattr(type(parsed), "__stream__"):
+                step.watch(parsed)
+            else:
+                step.answered(parsed)
+
+
+def _is_event_stream(raw: Any) -> bool:
+    return "text/event-stream" in str(raw.headers.get("content-type"))
+
+
+class _Step:
+    """A model step that waits for its answer."""
+
+    def __init__(self, decision: DecisionScope, route: Route) -> None:
+        self.decision, self._route = decision, route
+        self._events: Events | None = None
+        self._over = False
+
+    def answered(self, response: Any) -> None:
+        """Take the whole answer."""
+        self._over = True
+        try:
+            answer = self._route.answered(response)
+        except Exception:
+            steps.answer(self.decision, Answer())
+            raise
+        steps.answer(self.decision, answer)
+
+    def watch(self, stream: Any) -> None:
+        """Read along while the caller reads a stream; one that is dropped unread ends the step too."""
+        self._events = self._route.events()
+        inner = stream._iterator  # noqa: SLF001 -- replaced in place, so that the caller gets the very same object
+        stream._iterator = self._asteps(inner) if hasattr(inner, "__anext__") else self._steps(inner)  # noqa: SLF001 -- as above
+        weakref.finalize(stream, self.conclude)
+
+    def _steps(self, inner: Iterator[Any]) -> Iterator[Any]:
+        try:
+            for event in inner:
+                self._add(event)
+                yield event
+        except BaseException as error:
+            self.conclude(None if isinstance(error, GeneratorExit) else error)
+            raise
+        self.conclude()
+
+    async def _asteps(self, inner: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        try:
+            async for event in inner:
+                self._add(event)
+                yield event
+        except BaseException as error:
+            self.conclude(None if isinstance(error, GeneratorExit) else error)
+            raise
+        self.conclude()
+
+    def _add(self, event: Any) -> None:
+        with reading_guard:
+            if self._events is not None:
+                self._events.add(event)
+
+    def conclude(self, error: BaseException | None = None) -> None:
+        """End the step by what was read so far; only the first time counts."""
+        if self._over:
+            return
+        self._over = True
+        if error is not None:
+            steps.fail(self.decision, error)
+            return
+        with reading_guard:
+            steps.answer(self.decision, Answer() if self._events is None else self._events.answer())
+
+
+def field(item: Any, name: str) -> Any:
+    """A field of an object that may be data or one of the client's models; None where there is none."""
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)

@@ -1,0 +1,173 @@
+"""A model step as every client and framework tells it: what was asked, what came back, and which calls were proposed.
+
+An instrumentation translates its own objects and calls `ask` before the request, `answer` or `fail` after it. Where another
+wrapper records the step already (a framework around a client, the application's own `toolwitness.decision`), `ask` gives None
+and nothing more is to be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from toolwitness.redaction import project
+from toolwitness.sdk import context, setup
+from toolwitness.sdk.assemble import Assembler
+from toolwitness.sdk.calls import CallScope
+from toolwitness.sdk.guard import reading_guard
+from toolwitness.sdk.instrument.observed import Said, said
+from toolwitness.sdk.recorder import Recorder, run_of
+from toolwitness.sdk.scope import Scope
+from toolwitness.sdk.scopes import DecisionScope, RunScope
+
+
+class Text(NamedTuple):
+    """A system or user text of the history."""
+
+    role: str
+    text: str
+
+
+class ToolAnswer(NamedTuple):
+    """A tool message of the history: the provider's id of the call that it answers, and what it says.
+
+    `told` is how it reads where the protocol has a field for that; None leaves it to the content.
+    """
+
+    id: str | None
+    content: Any
+    told: Said | None = None
+
+
+class Proposed(NamedTuple):
+    """A tool call in a model's answer; `arguments` as the model gave them, text or data."""
+
+    id: str | None
+    tool: str
+    arguments: Any
+    server: str = ""
+    via: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request to a model.
+
+    `tools` are tool objects as `toolwitness.decision` takes them, None where they are not known. `history` are messages as
+    the client was given them, which `read` translates one by one; `whole` is False where only the newest are sent. `keys` are
+    ids by which the run may be known: of an earlier response, of a conversation.
+    """
+
+    provider: str
+    model: str | None
+    tools: Sequence[Any] | None
+    history: Sequence[Any] = ()
+    read: Callable[[Any], Iterable[Text | ToolAnswer]] = field(default=lambda _: ())
+    whole: bool = True
+    settings: dict[str, Any] | None = None
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a model answered. `finish` where neither text nor calls tell it: `refused`, `failed`."""
+
+    text: str | None = None
+    calls: Sequence[Proposed] = ()
+    model: str | None = None
+    id: str | None = None
+    finish: str | None = None
+    keys: Sequence[str] = ()
+
+
+def ask(asked: Asked) -> DecisionScope | None:
+    """Begin a model step, in the current run, else in the one that the history or its keys belong to, else in a new one.
+
+    Tool messages in the history end the calls that they answer. None where nothing is recorded or another records this step.
+    """
+    with reading_guard:
+        recorder, scope = setup.active(), context.current.get()
+        if recorder is None or isinstance(scope, DecisionScope):
+            return None
+        inside = isinstance(scope, Scope) and scope.recorder is recorder
+        run = run_of(scope) if inside and scope is not None else _run_of_history(recorder, asked)
+        _take_in(recorder, run, asked)
+        decision = DecisionScope(run, asked.model, tools=asked.tools, provider=asked.provider, settings=asked.settings)
+        for key in asked.keys:
+            recorder.proposals.remember(key, run)
+        context.latest.set(decision)
+        return decision
+    return None
+
+
+def _run_of_history(recorder: Recorder, asked: Asked) -> RunScope:
+    """The run that a request outside of any scope goes on with; a new one where nothing tells."""
+    proposals = recorder.proposals
+    trace = context.application_trace_id()
+    for key in (*asked.keys, *_answered(asked), *(() if trace is None else (trace,))):
+        run = proposals.run(key)
+        if run is not None and not run.inherited:
+            return run
+    run = recorder.current_run()
+    if trace is not None:
+        proposals.remember(trace, run)
+    return run
+
+
+def _answered(asked: Asked) -> Iterable[str]:
+    """The ids of answered calls, the latest first."""
+    for message in reversed(asked.history):
+        for part in asked.read(message):
+            if isinstance(part, ToolAnswer) and part.id is not None:
+                yield part.id
+
+
+def _take_in(recorder: Recorder, run: RunScope, asked: Asked) -> None:
+    for message in run.fresh(asked.history) if asked.whole else asked.history:
+        for part in asked.read(message):
+            if isinstance(part, ToolAnswer):
+                _end(recorder.proposals.find(part.id), part)
+            elif type(part.text) is str and part.text:
+                role = "user" if part.role == "user" else "system"
+                recorder.note(len(part.text), Assembler.message, run.id, role, part.text)
+
+
+def _end(call: CallScope | None, part: ToolAnswer) -> None:
+    """End a call by its tool message; what the tool itself returned is better known where it was seen."""
+    if call is not None:
+        if not call.answered:
+            call.result(part.content, **(part.told or said(part.content)).facts())
+        call.close()
+
+
+def answer(decision: DecisionScope, answered: Answer) -> list[CallScope]:
+    """End a model step by its answer; gives the calls that it opened, in order."""
+    calls: list[CallScope] = []
+    with reading_guard:
+        decision.facts.update(response_model=answered.model, response_id=answered.id)
+        if answered.text:
+            decision.answer(answered.text)
+        calls.extend(_propose(decision, proposed) for proposed in answered.calls)
+        if answered.finish is not None and not calls:
+            decision.finish(answered.finish)
+        for key in (answered.id, *answered.keys):
+            if key is not None:
+                decision.recorder.proposals.remember(key, decision.run)
+    with reading_guard:
+        decision.close()
+    return calls
+
+
+def _propose(decision: DecisionScope, proposed: Proposed) -> CallScope:
+    copy = project(proposed.arguments)
+    facts: dict[str, Any] = {"id": proposed.id, "via": proposed.via, "server": proposed.server}
+    return CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, **facts)
+
+
+def fail(decision: DecisionScope, error: BaseException | None = None) -> None:
+    """End a model step that brought no answer."""
+    with reading_guard:
+        del error  # its type is the client's; what became of the agent is told by what it does next
+        decision.finish("failed")
+        decision.close()

@@ -1,0 +1,119 @@
+"""Calls that a model proposed and nothing has ended yet, and the runs they belong to, found again by what comes later.
+
+A bare model client tells neither where a run begins nor when a tool runs. What links its requests are the provider's own ids:
+a tool message names the call that it answers, a request may name the response or conversation that it goes on from.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from toolwitness.sdk.calls import CallScope
+    from toolwitness.sdk.scopes import DecisionScope, RunScope
+
+_OPEN_KEPT = 4096
+_RUNS_KEPT = 4096
+_PENDING_KEPT = 1024
+
+
+class _Proposal(NamedTuple):
+    call: CallScope
+    arguments: Any
+    provider_id: str | None
+
+
+class Proposals:
+    """What is open in one process; the oldest call is ended as unfinished where more than 4,096 are."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._open: OrderedDict[str, _Proposal] = OrderedDict()
+        self._by_provider_id: dict[str, str] = {}
+        self._runs: OrderedDict[str, RunScope] = OrderedDict()
+        self._pending: OrderedDict[str, CallScope] = OrderedDict()
+
+    def add(self, call: CallScope, arguments: Any) -> None:
+        """Keep a call that was just proposed, with the bounded copy of its arguments."""
+        provider_id = call.facts.get("id")
+        excess = None
+        with self._lock:
+            self._open[call.id] = _Proposal(call, arguments, provider_id)
+            if provider_id is not None:
+                self._by_provider_id[provider_id] = call.id
+            if len(self._open) > _OPEN_KEPT:
+                excess = next(iter(self._open.values())).call
+        if provider_id is not None:
+            self.remember(provider_id, call.run)
+        if excess is not None:
+            excess.close()
+
+    def forget(self, call: CallScope) -> None:
+        """Drop a call that ended."""
+        with self._lock:
+            proposal = self._open.pop(call.id, None)
+            if proposal is not None and self._by_provider_id.get(proposal.provider_id or "") == call.id:
+                del self._by_provider_id[proposal.provider_id or ""]
+            if proposal is not None and proposal.provider_id is not None and not (call.answered or call.begun):
+                self._pending[proposal.provider_id] = call
+                if len(self._pending) > _PENDING_KEPT:
+                    self._pending.popitem(last=False)
+
+    def take_pending(self, provider_id: str | None) -> CallScope | None:
+        """The call of the provider's id that ended without having run: it waits for somebody, perhaps in a run to come."""
+        with self._lock:
+            return self._pending.pop(provider_id or "", None)
+
+    def find(self, provider_id: str | None) -> CallScope | None:
+        """The open call of the provider's id."""
+        with self._lock:
+            proposal = self._open.get(self._by_provider_id.get(provider_id or "", ""))
+        return None if proposal is None else proposal.call
+
+    def remember(self, key: str, run: RunScope) -> None:
+        """Know a run again by an id of the provider's or of the application's: of a call, response, conversation or trace."""
+        with self._lock:
+            self._runs[key] = run
+            self._runs.move_to_end(key)
+            if len(self._runs) > _RUNS_KEPT:
+                self._runs.popitem(last=False)
+
+    def run(self, key: str | None) -> RunScope | None:
+        """The run that is known by that id."""
+        with self._lock:
+            return self._runs.get(key or "")
+
+    def of_tool(self, tool: str, arguments: Any, latest: DecisionScope | None) -> CallScope | None:
+        """The open call for which a tool runs that was told no id; None where it cannot be told.
+
+        It is one that `latest`, the last model step of this context, proposed with these arguments, or its only one of that
+        tool; else the process's only one with these arguments. `arguments` is a bounded copy too.
+        """
+        with self._lock:
+            waiting = [one for one in self._open.values() if one.call.tool == tool and one.call.waits]
+        own = [one for one in waiting if latest is not None and one.call.decision is latest]
+        same = [one for one in own if _data(one.arguments) == arguments]
+        if same or len(own) == 1:
+            return (same or own)[0].call
+        same = [one for one in waiting if _data(one.arguments) == arguments]
+        return same[0].call if len(same) == 1 and not own else None
+
+    def close(self) -> None:
+        """End every open call; none of them got an answer."""
+        with self._lock:
+            calls = [proposal.call for proposal in self._open.values()]
+        for call in calls:
+            call.close()
+
+
+def _data(arguments: Any) -> Any:
+    """Arguments as data; most providers send them as JSON text."""
+    if type(arguments) is str:
+        try:
+            return json.loads(arguments)
+        except (ValueError, RecursionError):
+            return arguments
+    return arguments
