@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import platform
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ logger = logging.getLogger("toolwitness")
 
 ENTRY_POINTS = "toolwitness.instrumentations"
 """The group of entry points by which other distributions add an `Instrumentation`."""
+
+PYTHON = "python"
+"""The "distribution" of what comes with Python itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +151,10 @@ class _Arrival:
 
 def _put_in_place(one: Instrumentation, module: ModuleType) -> None:
     try:
-        found = version(one.distribution)
+        found = _version(one)
     except PackageNotFoundError:
-        found = None
-    if found is not None and not one.fits(found):
+        return  # a module of the application that is called as the framework's
+    if not one.fits(found):
         _leave_out(one, found, "this version is not supported")
         return
     patches = Patches()
@@ -163,10 +167,14 @@ def _put_in_place(one: Instrumentation, module: ModuleType) -> None:
     _State.patches[one.name] = patches
 
 
-def _leave_out(one: Instrumentation, found: str | None, why: str) -> None:
+def _version(one: Instrumentation) -> str:
+    return platform.python_version() if one.distribution == PYTHON else version(one.distribution)
+
+
+def _leave_out(one: Instrumentation, found: str, why: str) -> None:
     if one.name not in _State.told:
         _State.told.add(one.name)
         logger.warning(
             "toolwitness does not record %s: %s (%s %s is installed, supported is %s); the agent is not affected",
-            *(one.name, why, one.distribution, found or "of an unknown version", one.supported),
+            *(one.name, why, one.distribution, found, one.supported),
         )
