@@ -1,4 +1,4 @@
-"""The command line: `toolwitness up | down | import | runs | replay | tools | check | explain-redaction | purge | export`.
+"""The command line: `toolwitness up | down | run | import | runs | replay | tools | check | purge | export | ...`.
 
 Parts are imported inside the commands, so that `--help` is quick and a bare install can say which extra is missing.
 """
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from toolwitness.commands import data, ingest, privacy
+from toolwitness.commands import agent, data, ingest, privacy
 from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, progress_bar, say, show
 from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
 
@@ -272,6 +272,8 @@ app.command("explain-redaction")(privacy.explain_redaction)
 app.command("purge")(data.purge)
 app.command("export")(data.export)
 app.command("ingest")(ingest.ingest)
+app.command("run", context_settings=agent.RUN_CONTEXT)(agent.run)
+app.command("frameworks")(agent.frameworks)
 
 
 def main() -> None:

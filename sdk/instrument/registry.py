@@ -69,7 +69,25 @@ def _own(name: str, module: str, distribution: str, oldest: str, below: str) -> 
     return Instrumentation(name=name, module=module, distribution=distribution, oldest=oldest, below=below, code=code)
 
 
-OWN = {each.name: each for each in (_own("openai", "openai", "openai", "2.0", "4"),)}
+OWN = {
+    each.name: each
+    for each in (
+        _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
+        _own("crewai", "crewai", "crewai", "1.15", "2"),
+        _own("fastmcp", "fastmcp", "fastmcp", "4.0", "5"),
+        _own("google_genai", "google.genai", "google-genai", "3.0", "4"),
+        _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
+        _own("litellm", "litellm", "litellm", "1.80", "2"),
+        _own("mcp", "mcp", "mcp", "1.20", "3"),
+        _own("openai", "openai", "openai", "2.0", "4"),
+        _own("openai_agents", "agents", "openai-agents", "0.20", "1"),
+        _own("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "2.0", "3"),
+        _own("httpx", "httpx", "httpx", "0.27", "1"),
+        _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
+        _own("requests", "requests", "requests", "2.31", "3"),
+        _own("threads", "threading", PYTHON, "3.11", "4"),
+    )
+}
 """Those that come with toolwitness, by name."""
 
 
@@ -151,7 +169,7 @@ class _Arrival:
 
 def _put_in_place(one: Instrumentation, module: ModuleType) -> None:
     try:
-        found = _version(one)
+        found = installed(one)
     except PackageNotFoundError:
         return  # a module of the application that is called as the framework's
     if not one.fits(found):
@@ -167,7 +185,8 @@ def _put_in_place(one: Instrumentation, module: ModuleType) -> None:
     _State.patches[one.name] = patches
 
 
-def _version(one: Instrumentation) -> str:
+def installed(one: Instrumentation) -> str:
+    """The installed version of a framework; raises PackageNotFoundError where it is not installed."""
     return platform.python_version() if one.distribution == PYTHON else version(one.distribution)
 
 
