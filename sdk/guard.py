@@ -83,11 +83,12 @@ class Guard:
 
     `everything` is for the worker's thread, where no code of the agent runs but an exporter of anybody's may. `reading` is for
     code that reads a framework's objects on the agent's threads: whatever is raised there was caused by our looking, but for
-    what a signal handler of the application raised.
+    what a signal handler of the application raised. One that does not report leaves that to who looks at `last`.
     """
 
-    def __init__(self, *, everything: bool = False, reading: bool = False) -> None:
-        self._everything, self._reading = everything, reading
+    def __init__(self, *, everything: bool = False, reading: bool = False, reports: bool = True) -> None:
+        self._everything, self._reading, self._reports = everything, reading, reports
+        self.last: type[Exception] | None = None
         self.swallowed = 0
         self._told: set[str] = set()
 
@@ -103,6 +104,9 @@ class Guard:
         if _switch.raises and "PYTEST_CURRENT_TEST" in os.environ:
             return False
         self.swallowed += 1
+        self.last = type(error)
+        if not self._reports:
+            return True
         # A logging handler of the application may raise, which must not reach the agent either.
         with contextlib.suppress(Exception):
             self._report(error, trace)

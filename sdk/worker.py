@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from toolwitness.sdk.assemble import Assembler
-from toolwitness.sdk.guard import worker_guard
+from toolwitness.sdk.guard import Guard, worker_guard
 from toolwitness.sdk.transport import our_export
 
 logger = logging.getLogger("toolwitness")
@@ -121,18 +121,25 @@ class Outbox:
 class AgentOutbox(Outbox):
     """The outbox beside an agent: what the exporter raises is a failed export, told once."""
 
-    _warned = False
+    def __init__(self, make_exporter: Callable[[], SpanExporter], assembler: Assembler) -> None:
+        super().__init__(make_exporter, assembler)
+        self._exporting = Guard(everything=True, reports=False)
+        self._warned = False
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
-        with worker_guard:
+        with self._exporting:
             if super()._export(batch):
                 return True
         if not self._warned:
             self._warned = True
-            logger.warning(
-                "toolwitness cannot deliver its spans; the agent is not affected, and delivery is tried again. "
-                "Start a collector with `toolwitness up`, or set TOOLWITNESS_ENDPOINT to where one runs."
-            )
+            raised = self._exporting.last
+            # A logging handler of the application may raise, which must not end our thread.
+            with worker_guard:
+                logger.warning(
+                    "toolwitness cannot deliver its spans%s; the agent is not affected, and delivery is tried again. "
+                    "Start a collector with `toolwitness up`, or set TOOLWITNESS_ENDPOINT to where one runs.",
+                    "" if raised is None else f" ({raised.__name__})",
+                )
         return False
 
 

@@ -12,6 +12,7 @@ from toolwitness.sdk.instrument.steps import Answer, Asked, Proposed, Text, Tool
 
 _PROVIDER = "openai"
 _CONTENT = frozenset({"messages", "input", "instructions", "tools", "functions", "model", "prompt", "metadata", "user"})
+_LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _ROLES = frozenset({"system", "developer", "user"})
 
 
@@ -105,8 +106,8 @@ class _ChatEvents:
         self._id: str | None = None
         self._model: str | None = None
 
-    def add(self, event: Any) -> None:
-        """Take in one chunk."""
+    def add(self, event: Any) -> bool:
+        """Take in one chunk; the last one cannot be told from those before it."""
         self._id, self._model = field(event, "id") or self._id, field(event, "model") or self._model
         for choice in field(event, "choices") or ():
             delta = field(choice, "delta")
@@ -116,6 +117,7 @@ class _ChatEvents:
             self._refused = self._refused or bool(field(delta, "refusal"))
             for part in field(delta, "tool_calls") or ():
                 self._add_call((field(choice, "index") or 0, field(part, "index") or 0), part)
+        return False
 
     def _add_call(self, place: tuple[int, int], part: Any) -> None:
         call = self._calls.setdefault(place, {"id": None, "name": None, "arguments": []})
@@ -212,13 +214,14 @@ class _ResponsesEvents:
         self._response: Any = None
         self._items: list[Any] = []
 
-    def add(self, event: Any) -> None:
+    def add(self, event: Any) -> bool:
         """Take in one event."""
         kind = field(event, "type")
-        if kind in {"response.created", "response.completed", "response.incomplete", "response.failed"}:
+        if kind == "response.created" or kind in _LAST_EVENTS:
             self._response = field(event, "response")
         elif kind == "response.output_item.done":
             self._items.append(field(event, "item"))
+        return kind in _LAST_EVENTS
 
     def answer(self) -> Answer:
         """What was said so far."""

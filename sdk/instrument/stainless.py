@@ -22,8 +22,8 @@ from toolwitness.sdk.scopes import DecisionScope
 class Events(Protocol):
     """Puts an answer together from the events of a stream."""
 
-    def add(self, event: Any) -> None:
-        """Take in one event."""
+    def add(self, event: Any) -> bool:
+        """Take in one event; true where it ends the answer, so that a caller who reads no further is not waited for."""
 
     def answer(self) -> Answer:
         """What the model said so far."""
@@ -183,7 +183,7 @@ class _Step:
     def _steps(self, inner: Iterator[Any]) -> Iterator[Any]:
         try:
             for event in inner:
-                self._add(event)
+                self._add(event)  # before the caller has it, who may run the tools at once
                 yield event
         except BaseException as error:
             self.conclude(None if isinstance(error, GeneratorExit) else error)
@@ -202,8 +202,8 @@ class _Step:
 
     def _add(self, event: Any) -> None:
         with reading_guard:
-            if self._events is not None:
-                self._events.add(event)
+            if self._events is not None and not self._over and self._events.add(event):
+                self.conclude()
 
     def conclude(self, error: BaseException | None = None) -> None:
         """End the step by what was read so far; only the first time counts."""

@@ -28,6 +28,7 @@ SCRIPTS = {
     "flaky": [[("flaky_lookup", J({"key": "A-17"}))], "Lookup says shipped."],
     "http429": ["Hello after a retry."],
     "notool": ["No tool is needed: hello."],
+    "odd": [[("get_weather", J({"city": "Berlin"}))], "I cannot say."],
     "approve": [[("submit_refund", J({"order_id": "A-17", "amount_cents": 1250}))], "Refunded."],
 }  # fmt: skip
 _TAG = re.compile(r"\[script:([a-z0-9]+)\]")
@@ -269,7 +270,7 @@ def start_model_server():
     handler = type("Handler", (_Handler,), {"server_state": state})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     state.url = f"http://127.0.0.1:{server.server_port}"
 

@@ -3,18 +3,17 @@
 `ledger` is what they did, in order, so that a test can compare what really ran.
 """
 
-FAILS_FIRST = {"flaky_lookup"}
-
 
 class PermissionDeniedError(Exception):
     """The order service said no."""
 
 
 class Orders:
-    """The order service; one object an agent's run."""
+    """The order service; one object an agent's run. `odd` is what `get_weather` gives instead of the weather."""
 
     def __init__(self):
         self.ledger = []
+        self.odd = None
 
     def search_orders(self, query: str, limit: int = 5) -> dict:
         """Search orders by words."""
@@ -24,7 +23,7 @@ class Orders:
     def get_weather(self, city: str) -> str:
         """Tell the weather of a city."""
         self.ledger.append(("get_weather", city))
-        return f"7 degrees in {city}"
+        return f"7 degrees in {city}" if self.odd is None else self.odd
 
     def cancel_order(self, order_id: str, reason: str) -> str:
         """Cancel an order."""

@@ -75,7 +75,7 @@ def test_bad_json_and_bad_arguments_are_seen_and_stop_nothing(instrument, model)
 
     assert gates == {
         "parse": ("observed", (), ()),
-        "input_validation": ("observed", ("/*", "/limit"), ("additionalProperties", "type")),
+        "input_validation": ("observed", ("/limit", ""), ("type", "additionalProperties")),
     }
 
 
