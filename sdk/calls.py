@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Token
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -45,6 +45,8 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
+TIMEOUTS: list[type[BaseException]] = [TimeoutError]
+"""What says that time ran out; instrumentations add what their libraries raise in its place."""
 REDACTED_ARGUMENT = "redacted_argument"
 """The reason code of the gate that keeps a tool from running on a redacted copy."""
 RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
@@ -63,6 +65,7 @@ class CallScope(Scope):
         "decision",
         "definition",
         "facts",
+        "held",
         "id",
         "noted",
         "open_attempts",
@@ -101,7 +104,7 @@ class CallScope(Scope):
             self.server, self.definition = continues.server, continues.definition
             self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
         self.open_attempts = 0
-        self.closed = self.begun = self.refused = False
+        self.closed = self.begun = self.refused = self.held = False
         self._last_ns = self.start_ns
         self._observed: tuple[Any, ...] | None = None
         self.noted: Any = None  # the worker's own notes on this call
@@ -117,6 +120,11 @@ class CallScope(Scope):
     def waits(self) -> bool:
         """Whether nothing runs in this call yet, so that a tool that runs now may be its."""
         return not self.open_attempts and not self.closed
+
+    @property
+    def over(self) -> bool:
+        """Whether the call ended."""
+        return self.closed
 
     @property
     def answered(self) -> bool:
@@ -161,9 +169,14 @@ class CallScope(Scope):
                 "keywords": tuple(keywords),
                 "approver": approver,
             }
+            self.held = facts["verdict"] is Verdict.NEEDS_APPROVAL
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, Assembler.gated, self, self.recorder.ids.span_id(), self._last_ns, facts)
+
+    def hold(self) -> None:
+        """Say that this call waits for somebody, who may answer in a run to come."""
+        self.held = True
 
     def refuse(self, argument: str | None) -> None:
         """Record that the tool does not run, since an argument of it holds a redaction placeholder.
@@ -248,7 +261,7 @@ class CallScope(Scope):
         with guard:
             told = self._observed is not None and not final
             if not told and not isinstance(error, asyncio.CancelledError | GeneratorExit):
-                status = ObservationStatus.TIMEOUT if isinstance(error, TimeoutError) else ObservationStatus.RAISED
+                status = ObservationStatus.TIMEOUT if isinstance(error, tuple(TIMEOUTS)) else ObservationStatus.RAISED
                 facts = {
                     "observation": status,
                     "transport_status": status,
@@ -274,10 +287,20 @@ class CallScope(Scope):
                 self.recorder.note(size, Assembler.call_ended, self, self.recorder.clock(), copy, facts)
 
 
+def _check_names(facts: dict[str, Any]) -> None:
+    unknown = facts.keys() - _ATTEMPT_FACTS
+    if unknown:
+        raise UnknownWordError(f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}")
+
+
+Witness = Callable[[BaseException], dict[str, Any]]
+"""Saw what an attempt did, and tells what it means for it that it ended by this exception, as facts to learn."""
+
+
 class AttemptScope(Scope):
     """One physical try. Inside `with`, it is also OpenTelemetry's current span where the application has no provider."""
 
-    __slots__ = ("_facts", "_otel", "_status", "call", "ended", "ordinal", "unclaimed")
+    __slots__ = ("_facts", "_learned", "_otel", "_status", "call", "ended", "ordinal", "unclaimed", "witness")
 
     def __init__(
         self,
@@ -292,6 +315,8 @@ class AttemptScope(Scope):
         super().__init__(call.recorder, call.trace_id, call.span_id)
         self.call, self.ordinal = call, ordinal
         self._facts: dict[str, Any] = {"retry_reason": retry_reason, "backoff_ms": backoff_ms, "transport": transport}
+        self._learned: dict[str, Any] = {}
+        self.witness: Witness | None = None
         self._status: AttemptStatus | None = None
         self._otel: Token[Context] | None = None
         self.ended = False
@@ -300,9 +325,14 @@ class AttemptScope(Scope):
         if call.side_effect is not SideEffect.READ:
             self.recorder.announce(self)
 
+    @property
+    def over(self) -> bool:
+        """Whether the attempt ended."""
+        return self.ended
+
     def claim(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is what a framework opened this attempt for; yes only once."""
-        claimed = self.unclaimed and self.call.tool == definition.name
+        claimed = self.unclaimed and not self.ended and self.call.tool == definition.name
         self.unclaimed = self.unclaimed and not claimed
         return claimed
 
@@ -311,6 +341,12 @@ class AttemptScope(Scope):
         with guard:
             self._facts["sent"] = word(Known, sent)
 
+    def learn(self, **facts: Any) -> None:
+        """Tell what was seen of it while it runs, the latest word last; what the application says itself stands."""
+        with guard:
+            _check_names(facts)
+            self._learned.update(facts)
+
     def end(self, status: AttemptStatus | str, **facts: Any) -> None:
         """Say how it ended, with any of the fields of `model.records.Attempt` that tell more."""
         with guard:
@@ -318,11 +354,7 @@ class AttemptScope(Scope):
             self._status = AttemptStatus.ERROR
             self._facts["error_type"] = "UnreadableStatus"
             read = word(AttemptStatus, status)
-            unknown = facts.keys() - _ATTEMPT_FACTS
-            if unknown:
-                raise UnknownWordError(
-                    f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}"
-                )
+            _check_names(facts)
             self._status = read
             self._facts.update({"error_type": None, **facts})
 
@@ -335,16 +367,6 @@ class AttemptScope(Scope):
         self._otel = None
         super()._leave()
 
-    def enter(self) -> None:
-        """Make this the current scope for one step of a generator, without beginning or ending it."""
-        with guard:
-            self._enter()
-
-    def leave(self) -> None:
-        """Undo `enter`."""
-        with guard:
-            self._leave()
-
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None and self._status is None:
             self.fail(error)
@@ -355,7 +377,7 @@ class AttemptScope(Scope):
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
             self.end(AttemptStatus.CANCELLED)
         else:
-            timed_out = isinstance(error, TimeoutError)
+            timed_out = isinstance(error, tuple(TIMEOUTS))
             self.end(
                 AttemptStatus.TIMEOUT if timed_out else AttemptStatus.ERROR,
                 error_class=ErrorClass.UNCLASSIFIED,
@@ -363,6 +385,8 @@ class AttemptScope(Scope):
             )
             with guard:
                 self._facts["raised"] = raised(error)
+                if self.witness is not None:
+                    self.learn(**self.witness(error))
 
     def close(self) -> None:
         """End the attempt, as ok where nothing else was said; only the first time counts."""
@@ -370,8 +394,7 @@ class AttemptScope(Scope):
             if not self.ended and not self.inherited:
                 self.ended = True
                 self.call.open_attempts -= 1
-                status = self._status or AttemptStatus.OK
-                self.recorder.note(
-                    NO_SIZE, Assembler.attempted, self, self.recorder.clock(), {**self._facts, "attempt_status": status}
-                )
+                said = {name: fact for name, fact in self._facts.items() if fact is not None}
+                facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
+                self.recorder.note(NO_SIZE, Assembler.attempted, self, self.recorder.clock(), facts)
                 self.recorder.concluded(self)

@@ -57,13 +57,13 @@ class Proposals:
             proposal = self._open.pop(call.id, None)
             if proposal is not None and self._by_provider_id.get(proposal.provider_id or "") == call.id:
                 del self._by_provider_id[proposal.provider_id or ""]
-            if proposal is not None and proposal.provider_id is not None and not (call.answered or call.begun):
+            if proposal is not None and proposal.provider_id is not None and call.held:
                 self._pending[proposal.provider_id] = call
                 if len(self._pending) > _PENDING_KEPT:
                     self._pending.popitem(last=False)
 
     def take_pending(self, provider_id: str | None) -> CallScope | None:
-        """The call of the provider's id that ended without having run: it waits for somebody, perhaps in a run to come."""
+        """The call of the provider's id that was held back when its run ended; it goes on now."""
         with self._lock:
             return self._pending.pop(provider_id or "", None)
 

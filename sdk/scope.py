@@ -40,6 +40,11 @@ class Scope:
         """Whether this scope came over a fork: its own process ends it, and nobody else does."""
         return self._process is not self.recorder.process
 
+    @property
+    def over(self) -> bool:
+        """Whether it ended; a thread that was started in it may still hold it as its current scope."""
+        return False
+
     def _enter(self) -> None:
         self._token = context.enter(self)
 
@@ -47,6 +52,16 @@ class Scope:
         if self._token is not None:
             context.leave(self._token)
             self._token = None
+
+    def enter(self) -> None:
+        """Make this the current scope, without beginning or ending it: for one step of a generator, or a request."""
+        with guard:
+            self._enter()
+
+    def leave(self) -> None:
+        """Undo `enter`."""
+        with guard:
+            self._leave()
 
     def _conclude(self, error: BaseException | None) -> None:
         """End the scope, by an exception where there is one."""
@@ -101,9 +116,8 @@ class NoScope:
         """Do nothing."""
 
     decision = call = attempt = _again
-    message = messages = finish = answer = gate = result = discovered = fail = executed = sent = end = close = enter = leave = (
-        _ignore
-    )
+    message = messages = finish = answer = gate = result = discovered = fail = executed = sent = learn = end = close = _ignore
+    enter = leave = _ignore
 
 
 NO_SCOPE = NoScope()

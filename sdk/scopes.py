@@ -190,15 +190,10 @@ class DecisionScope(Scope):
         how = word(Exposure, exposure)
         self.recorder.note(NO_SIZE, Assembler.decision_started, self, visible, all_tools, tuple(removals), how)
 
-    def enter(self) -> None:
-        """Make this the current scope while the model is asked, without ending the step."""
-        with guard:
-            self._enter()
-
-    def leave(self) -> None:
-        """Undo `enter`."""
-        with guard:
-            self._leave()
+    @property
+    def over(self) -> bool:
+        """Whether the step ended."""
+        return self._ended
 
     def answer(self, text: str) -> None:
         """Tell what the model said in this step, beside calls or instead of them."""

@@ -9,15 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from toolwitness.model.enums import ObservationStatus
-from toolwitness.sdk.instrument.observed import Said
+from toolwitness.sdk.instrument.observed import said_as_error
 from toolwitness.sdk.instrument.patching import Patches
 from toolwitness.sdk.instrument.stainless import Client, field
 from toolwitness.sdk.instrument.steps import Answer, Asked, Proposed, Text, ToolAnswer
 
 _PROVIDER = "anthropic"
 _CONTENT = frozenset({"messages", "system", "tools", "model", "metadata", "mcp_servers", "thread"})
-_ERROR = Said(ObservationStatus.ERROR)
 _UNKNOWN_MEMBERS = "toolset"
 """A tool object whose type holds this stands for tools that only the provider knows."""
 
@@ -101,14 +99,12 @@ def _read_message(message: Any) -> Iterator[Text | ToolAnswer]:
     if not isinstance(content, str):
         for block in content or ():
             if field(block, "type") == "tool_result":
-                yield ToolAnswer(field(block, "tool_use_id"), _said(field(block, "content")), _told(block))
+                answer = _content(field(block, "content"))
+                told = said_as_error(answer) if field(block, "is_error") is True else None
+                yield ToolAnswer(field(block, "tool_use_id"), answer, told)
 
 
-def _told(block: Any) -> Said | None:
-    return _ERROR if field(block, "is_error") is True else None
-
-
-def _said(content: Any) -> Any:
+def _content(content: Any) -> Any:
     """What a tool result says: a single text as such, else its blocks."""
     if isinstance(content, list) and len(content) == 1 and field(content[0], "type") == "text":
         return field(content[0], "text")

@@ -1,7 +1,8 @@
 """What a tool message says of the tool, where the protocol has no field for it.
 
-OpenAI's tool messages are plain text. Only what is plain is read: an object with an error in it, or a text that begins as an
-error message. Everything else is an answer.
+OpenAI's tool messages are plain text. Only what is plain is read: an object with an error in it, which a tool itself reports,
+or a text that begins as an error message. Such a text may come from the loop that caught what the tool raised, so it is no
+trustworthy answer: it counts as raised. Everything else is an answer.
 """
 
 from __future__ import annotations
@@ -70,5 +71,11 @@ def _said_by_text(head: str) -> Said:
     if head.startswith(_TIMEOUTS):
         return Said(ObservationStatus.TIMEOUT)
     if head.startswith(_DENIALS):
-        return Said(ObservationStatus.ERROR, "denied")
-    return Said(ObservationStatus.ERROR) if head.startswith(_ERRORS) else OK
+        return Said(ObservationStatus.RAISED, "denied")
+    return Said(ObservationStatus.RAISED) if head.startswith(_ERRORS) else OK
+
+
+def said_as_error(content: Any) -> Said:
+    """How a content reads that the protocol marks as an error: what is no object of the tool's own may be the loop's words."""
+    found = said(content)
+    return Said(ObservationStatus.RAISED) if found.status is ObservationStatus.OK else found

@@ -17,6 +17,7 @@ from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import Said, said
+from toolwitness.sdk.proposals import Proposals
 from toolwitness.sdk.recorder import Recorder, run_of
 from toolwitness.sdk.scope import Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
@@ -88,7 +89,7 @@ def ask(asked: Asked) -> DecisionScope | None:
     """
     with reading_guard:
         recorder, scope = setup.active(), context.current.get()
-        if recorder is None or isinstance(scope, DecisionScope):
+        if recorder is None or (isinstance(scope, DecisionScope) and not scope.over):
             return None
         inside = isinstance(scope, Scope) and scope.recorder is recorder
         run = run_of(scope) if inside and scope is not None else _run_of_history(recorder, asked)
@@ -127,14 +128,18 @@ def _take_in(recorder: Recorder, run: RunScope, asked: Asked) -> None:
     for message in run.fresh(asked.history) if asked.whole else asked.history:
         for part in asked.read(message):
             if isinstance(part, ToolAnswer):
-                _end(recorder.proposals.find(part.id), part)
+                _end(recorder.proposals, part)
             elif type(part.text) is str and part.text:
                 role = "user" if part.role == "user" else "system"
                 recorder.note(len(part.text), Assembler.message, run.id, role, part.text)
 
 
-def _end(call: CallScope | None, part: ToolAnswer) -> None:
+def _end(proposals: Proposals, part: ToolAnswer) -> None:
     """End a call by its tool message; what the tool itself returned is better known where it was seen."""
+    call = proposals.find(part.id)
+    if call is None:
+        held = proposals.take_pending(part.id)
+        call = None if held is None else CallScope(held.run, held.tool, continues=held, awaited=True, id=part.id)
     if call is not None:
         if not call.answered:
             call.result(part.content, **(part.told or said(part.content)).facts())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, cast
 
 from toolwitness.redaction import project
@@ -42,5 +43,45 @@ def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "
             pending = proposals.take_pending(id)
             if pending is not None:
                 return CallScope(pending.run, pending.tool, copy, continues=pending, awaited=True, id=id)
-            return recorder.call(tool, copy, server=server, id=id)
+            return recorder.call(tool, copy, server=server, awaited=True, id=id)
     return cast("CallScope", NO_SCOPE)
+
+
+def refuse_arguments(call: CallScope, error: Any, arguments: Any = None) -> None:
+    """Record that a framework refused a call's arguments, and end it.
+
+    `error` is pydantic's ValidationError, of which places and keywords are kept and no values; another one tells nothing but
+    that they were refused. `arguments` are the proposed ones, to tell text that is no JSON from data that does not fit.
+    """
+    with reading_guard:
+        problems = _problems(error)
+        if any(kind == "json_invalid" for _, kind in problems) or _unparsable(arguments):
+            call.gate("parse", "deny", reason="invalid_json", contract="structure")
+        else:
+            call.gate(
+                "input_validation",
+                "deny",
+                reason="invalid_arguments",
+                contract="structure",
+                pointers=[place for place, _ in problems],
+                keywords=[kind for _, kind in problems],
+            )
+    call.close()
+
+
+def _problems(error: Any) -> list[tuple[str, str]]:
+    """JSON pointer and kind of each problem that pydantic found; none for another error."""
+    if not hasattr(type(error), "errors"):
+        return []
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [("".join(f"/{part}" for part in each["loc"]), each["type"]) for each in found]
+
+
+def _unparsable(arguments: Any) -> bool:
+    if type(arguments) is not str:
+        return False
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return True
+    return False

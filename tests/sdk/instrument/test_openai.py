@@ -85,7 +85,7 @@ def test_unknown_tool_was_not_offered(instrument, model):
         openai_chat.run(model.url, "unknown", Orders())
         call = next(one for one in recorded.records(RecordKind.CALL) if one.tool == "delete_everything")
 
-    assert (call.registered, call.visible, call.observation) == (Known.NO, Known.NO, ObservationStatus.ERROR)
+    assert (call.registered, call.visible, call.observation) == (Known.NO, Known.NO, ObservationStatus.RAISED)
 
 
 @pytest.mark.parametrize("script", ["raises", "timeout"])
@@ -95,7 +95,7 @@ def test_an_error_told_to_the_model_is_no_answer(instrument, model, script):
         openai_chat.run(model.url, script, Orders())
         call = recorded.one(RecordKind.CALL)
 
-    assert (str(call.observation), str(call.error_class)) == ("error", "unclassified")
+    assert (str(call.observation), str(call.error_class)) == ("raised", "unclassified")
 
 
 def test_a_decorated_tool_joins_the_call(instrument, model):
