@@ -60,6 +60,7 @@ class CallScope(Scope):
         "_attempts",
         "_last_ns",
         "_observed",
+        "asked",
         "begun",
         "closed",
         "decision",
@@ -95,6 +96,7 @@ class CallScope(Scope):
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
+        self.closed = self.begun = self.refused = self.held = self.asked = False
         self._attempts = count(1)
         if continues is None:
             self.ordinal = next(run.call_ordinals)
@@ -103,8 +105,8 @@ class CallScope(Scope):
             self.id, self.decision, self.ordinal = continues.id, continues.decision, continues.ordinal
             self.server, self.definition = continues.server, continues.definition
             self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
+            self.held, self.asked = True, continues.asked
         self.open_attempts = 0
-        self.closed = self.begun = self.refused = self.held = False
         self._last_ns = self.start_ns
         self._observed: tuple[Any, ...] | None = None
         self.noted: Any = None  # the worker's own notes on this call
@@ -169,7 +171,8 @@ class CallScope(Scope):
                 "keywords": tuple(keywords),
                 "approver": approver,
             }
-            self.held = facts["verdict"] is Verdict.NEEDS_APPROVAL
+            if facts["gate_kind"] is GateKind.CONFIRMATION:
+                self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, Assembler.gated, self, self.recorder.ids.span_id(), self._last_ns, facts)

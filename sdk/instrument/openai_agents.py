@@ -47,6 +47,8 @@ class _Running:
             self.attempt.close()
 
 
+_CHECKS = "__agents_prepare_arguments__"
+"""An attribute of implementations that check their arguments."""
 _running: ContextVar[_Running | None] = ContextVar("toolwitness_openai_agents", default=None)
 
 
@@ -212,8 +214,12 @@ def _returned(running: _Running, executor: Any, kwargs: dict[str, Any], result: 
         # The framework told the model in words of its own; the tool did not answer.
         status = "timeout" if isinstance(running.error, TimeoutError) else "raised"
         call.result(result, status=status, error_class="unclassified", error_type=type(running.error).__name__)
-    elif running.attempt is None and id(kwargs["task_state"].tool_run) in executor.schema_bypassed_tool_runs:
-        call.gate("policy", "deny", reason="tool_input_guardrail")
+    elif id(kwargs["task_state"].tool_run) in executor.schema_bypassed_tool_runs:
+        # The result is the framework's own words.
+        if running.attempt is None:
+            call.gate("policy", "deny", reason="tool_input_guardrail")
+        else:
+            call.result(result, status="raised", error_class="unclassified")
     else:
         call.result(result)
     call.close()
@@ -232,15 +238,14 @@ async def _approving(wrapped: Callable[..., Any], executor: Any, args: tuple[Any
     with reading_guard:
         if running is not None:
             guarded = len(executor.tool_input_guardrail_results) != checked
-            _approved(running, executor, kwargs, answer, guarded=guarded)
+            _approved(running, answer, guarded=guarded)
     return answer
 
 
-def _approved(running: _Running, executor: Any, kwargs: dict[str, Any], answer: Any, *, guarded: bool) -> None:
-    call, tool = running.call, kwargs["func_tool"]
+def _approved(running: _Running, answer: Any, *, guarded: bool) -> None:
+    call = running.call
     if answer is None:
-        status = executor.context_wrapper.get_approval_status(tool.name, kwargs["tool_call"].call_id)
-        if status is True:
+        if call.held:
             call.gate("confirmation", "allow")
     elif type(answer.run_item).__name__ == "ToolApprovalItem":
         call.gate("confirmation", "needs_approval")
@@ -256,11 +261,15 @@ def _invoke(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], k
 
 
 async def _invoking(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A tool that does not use the framework's invoker runs here, without any check."""
+    """The tool is invoked; one of the framework's own making checks its arguments first, if that was not done before."""
     running = _running.get()
     with reading_guard:
-        if running is not None and not hasattr(kwargs["func_tool"].on_invoke_tool, "_invoke_tool_impl"):
-            running.begin(checked=False)
+        if running is not None:
+            running.invoking = True
+            checks = hasattr(getattr(kwargs["func_tool"].on_invoke_tool, "_invoke_tool_impl", None), _CHECKS)
+            prepared = getattr(kwargs["tool_context"], "_function_tool_arguments", None) is not None
+            if prepared or not checks:
+                running.begin(checked=prepared)
     try:
         result = await wrapped(*args, **kwargs)
     except BaseException as error:
@@ -270,34 +279,22 @@ async def _invoking(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: 
         raise
     with reading_guard:
         if running is not None:
-            running.end(None)
+            running.end(running.error)
     return result
 
 
 def _watched(implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """What invokes a tool's function, with an eye on whether it gets there and what it raises."""
-    checks = hasattr(implementation, "__agents_prepare_arguments__")
+    """What invokes a tool's function, with an eye on what it raises before that becomes text."""
 
     @functools.wraps(implementation)
     async def watched(*args: Any, **kwargs: Any) -> Any:
-        running = _running.get()
-        if running is None:
-            return await implementation(*args, **kwargs)
-        with reading_guard:
-            running.invoking = True
-            prepared = getattr(args[0], "_function_tool_arguments", None) is not None
-            if prepared or not checks:
-                running.begin(checked=prepared)
         try:
-            result = await implementation(*args, **kwargs)
-        except BaseException as error:
-            with reading_guard:
-                running.error = error if isinstance(error, Exception) else None
-                running.end(error)
+            return await implementation(*args, **kwargs)
+        except Exception as error:
+            running = _running.get()
+            if running is not None:
+                running.error = error
             raise
-        with reading_guard:
-            running.end(None)
-        return result
 
     return watched
 

@@ -141,7 +141,10 @@ def _end(proposals: Proposals, part: ToolAnswer) -> None:
         held = proposals.take_pending(part.id)
         call = None if held is None else CallScope(held.run, held.tool, continues=held, awaited=True, id=part.id)
     if call is not None:
-        if not call.answered:
+        if call.asked and not call.begun:
+            # An approval was asked for, and the model is answered although nothing ran: the answer was no.
+            call.gate("confirmation", "deny")
+        elif not call.answered:
             call.result(part.content, **(part.told or said(part.content)).facts())
         call.close()
 
