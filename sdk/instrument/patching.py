@@ -124,7 +124,7 @@ class Patches:
         for _ in range(100):
             if isinstance(function, Patched) and function._self_switch is self.switch:  # noqa: SLF001 -- wrapt keeps `_self_` on the wrapper
                 return True
-            function = inspect.getattr_static(function, "__wrapped__", None)
+            function = getattr(function, "__wrapped__", None)
             if function is None:
                 return False
         return True
