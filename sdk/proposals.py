@@ -57,7 +57,7 @@ class Proposals:
             proposal = self._open.pop(call.id, None)
             if proposal is not None and self._by_provider_id.get(proposal.provider_id or "") == call.id:
                 del self._by_provider_id[proposal.provider_id or ""]
-            if proposal is not None and proposal.provider_id is not None and call.held:
+            if proposal is not None and proposal.provider_id is not None and call.held and not call.answered:
                 self._pending[proposal.provider_id] = call
                 if len(self._pending) > _PENDING_KEPT:
                     self._pending.popitem(last=False)

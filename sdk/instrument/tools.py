@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from toolwitness.redaction import project
 from toolwitness.sdk import context, setup
-from toolwitness.sdk.calls import CallScope
+from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.scope import NO_SCOPE
 from toolwitness.sdk.scopes import RunScope
@@ -85,3 +85,71 @@ def _unparsable(arguments: Any) -> bool:
     except (ValueError, RecursionError):
         return True
     return False
+
+
+class Handling:
+    """One tool call while a framework handles it that checks arguments, runs functions and words errors in different places."""
+
+    __slots__ = ("_error", "call", "over")
+
+    def __init__(self, call: CallScope) -> None:
+        self.call = call
+        self._error: BaseException | None = None
+        self.over = False
+
+    def passed(self) -> None:
+        """The framework's validation let the arguments pass."""
+        self.call.gate("input_validation", "allow", contract="structure")
+
+    def refused(self, error: Exception) -> None:
+        """It did not."""
+        self.over = True
+        refuse_arguments(self.call, error)
+
+    def attempt(self) -> AttemptScope:
+        """The tool's function is about to run: a physical try, of which there may be several."""
+        retried = None if self._error is None else type(self._error).__name__
+        self._error = None
+        return self.call.attempt(unclaimed=True, retry_reason=retried)
+
+    def failed(self, attempt: AttemptScope, error: BaseException) -> None:
+        """The tool's function raised; what the framework makes of that is still to come."""
+        self._error = error
+        if _interrupts(error):
+            attempt.end("cancelled")
+
+    def raised(self, error: BaseException) -> None:
+        """The framework raises; where it interrupts itself to ask somebody, the call waits."""
+        if self.over:
+            return
+        self.over = True
+        with reading_guard:
+            if _interrupts(error):
+                if not self.call.asked:
+                    self.call.gate("confirmation", "needs_approval")
+                return
+            self.call.fail(error, final=True)
+        self.call.close()
+
+    def returned(self, value: Any, *, failed: bool) -> None:
+        """The framework gives the model this; `failed` where it words an error."""
+        if self.over:
+            return
+        self.over = True
+        with reading_guard:
+            if self.call.held:  # the tool itself had asked somebody, and has its answer
+                self.call.gate("confirmation", "allow")
+            if failed and self._error is not None:
+                status = "timeout" if isinstance(self._error, TimeoutError) else "raised"
+                kind = type(self._error).__name__
+                self.call.result(value, status=status, error_class="unclassified", error_type=kind)
+            elif failed:
+                self.call.result(value, status="error", error_class="unclassified")
+            else:
+                self.call.result(value)
+        self.call.close()
+
+
+def _interrupts(error: BaseException) -> bool:
+    """Whether this is LangGraph's way of stopping a graph to ask somebody, which is no failure."""
+    return any(each.__name__ == "GraphBubbleUp" for each in type(error).__mro__)
