@@ -213,7 +213,7 @@ class CallScope(Scope):
 
         `unclaimed`: a framework runs its tool in it, and a decorated function of that tool is this attempt and no call more.
         """
-        self.begun = True
+        self.begun, self.held = True, False
         with guard:
             return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport, unclaimed=unclaimed)
         return cast("AttemptScope", NO_SCOPE)

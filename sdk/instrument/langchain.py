@@ -108,7 +108,6 @@ def returned(begun: Handling, result: Any) -> None:
 
 
 def _parse(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    del instance
     current = handling.get()
     try:
         parsed = wrapped(*args, **kwargs)
@@ -116,8 +115,9 @@ def _parse(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kw
         if current is not None:
             current.refused(error)
         raise
-    if current is not None:
-        current.passed()
+    with reading_guard:
+        if current is not None and isinstance(instance.args_schema, type):  # a schema that is data is not checked by it
+            current.passed()
     return parsed
 
 

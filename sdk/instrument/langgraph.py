@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from types import ModuleType
@@ -11,7 +10,7 @@ from typing import Any
 from toolwitness.sdk import context
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.patching import Patches
-from toolwitness.sdk.instrument.tools import Handling, agent_run, call_of
+from toolwitness.sdk.instrument.tools import Handling, agent_run, call_of, interrupts
 from toolwitness.sdk.scopes import RunScope
 
 
@@ -26,6 +25,10 @@ def instrument(patches: Patches, handling: ContextVar[Handling | None]) -> None:
         lambda found: patches.methods(found.ToolNode, {"_run_one": nodes.run_one, "_arun_one": nodes.arun_one}),
     )
     patches.when_imported("langchain.agents.middleware.human_in_the_loop", lambda found: _approvals(patches, found))
+    patches.when_imported(
+        "langchain.agents.middleware.tool_call_limit",
+        lambda found: patches.method(found.ToolCallLimitMiddleware, "_separate_tool_calls", _limited),
+    )
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
@@ -38,7 +41,7 @@ def _begin_run(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run
             return None
         config = kwargs.get("config", args[1] if len(args) > 1 else None) or {}
         thread = (config.get("configurable") or {}).get("thread_id")
-        return agent_run(graph.name, session=thread if isinstance(thread, str) else None)
+        return agent_run(graph.name, session=None if thread is None else str(thread))
     return None
 
 
@@ -62,14 +65,14 @@ def _steps(inner: Iterator[Any], graph: Any, args: tuple[Any, ...], kwargs: dict
             finally:
                 run.leave()
             yield item
-    except Exception:
-        run.__exit__(*sys.exc_info())
+    except Exception as error:
+        _failed(run, error)
         raise
     finally:
         close = getattr(inner, "close", None)
         if close is not None:
             close()
-        run.close()
+        _end_run(run)
 
 
 def _astream(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -91,16 +94,32 @@ async def _asteps(inner: AsyncIterator[Any], graph: Any, args: tuple[Any, ...], 
                 if run is not None:
                     run.leave()
             yield item
-    except Exception:
+    except Exception as error:
         if run is not None:
-            run.__exit__(*sys.exc_info())
+            _failed(run, error)
         raise
     finally:
         close = getattr(inner, "aclose", None)
         if close is not None:
             await close()
         if run is not None:
-            run.close()
+            _end_run(run)
+
+
+def _failed(run: RunScope, error: Exception) -> None:
+    with reading_guard:
+        if not interrupts(error):
+            run.finish("failure")
+
+
+def _end_run(run: RunScope) -> None:
+    """A graph may stop before its tools; where it has a thread, another run may go on with them."""
+    with reading_guard:
+        if run.session is not None:
+            for call in run.open_calls.values():
+                if not call.begun:
+                    call.hold()
+    run.close()
 
 
 # -- calls ---------------------------------------------------------------------------------------------------------
@@ -168,21 +187,19 @@ def _answered(begun: Handling, node: Any, result: Any) -> None:
 
 
 def _approvals(patches: Patches, module: ModuleType) -> None:
-    patches.methods(
-        module.HumanInTheLoopMiddleware,
-        {
-            "_create_action_and_config": _asked,
-            "_process_decision": _decided,
-            "_resolve_per_call": _resolved,
-        },
-    )
+    review = module.HumanInTheLoopMiddleware
+    patches.methods(review, {"_create_action_and_config": _asked, "_process_decision": _decided})
+    if hasattr(review, "_resolve_per_call"):  # since 1.5
+        patches.method(review, "_resolve_per_call", _resolved)
 
 
 def _asked(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del instance
     with reading_guard:
         tool_call = kwargs["tool_call"] if "tool_call" in kwargs else args[0]
-        call_of(tool_call["name"], tool_call["args"], id=tool_call["id"]).gate("confirmation", "needs_approval")
+        call = call_of(tool_call["name"], tool_call["args"], id=tool_call["id"])
+        if not call.asked:  # it is asked again when the graph goes on with the answer
+            call.gate("confirmation", "needs_approval")
     return wrapped(*args, **kwargs)
 
 
@@ -206,6 +223,18 @@ def _resolved(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...],
         if call.asked:
             _decide(request.tool_call, allowed=type(resolved).__name__ != "ToolMessage")
     return resolved
+
+
+def _limited(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The calls that a limit stopped are the second part; the model is told words for them."""
+    del instance
+    parts = wrapped(*args, **kwargs)
+    with reading_guard:
+        for tool_call in parts[1]:
+            call = call_of(tool_call["name"], tool_call["args"], id=tool_call["id"])
+            call.gate("budget", "deny", reason="tool_call_limit")
+            call.close()
+    return parts
 
 
 def _decide(tool_call: Any, *, allowed: bool) -> None:

@@ -115,7 +115,7 @@ class Handling:
     def failed(self, attempt: AttemptScope, error: BaseException) -> None:
         """The tool's function raised; what the framework makes of that is still to come."""
         self._error = error
-        if _interrupts(error):
+        if interrupts(error):
             attempt.end("cancelled")
 
     def raised(self, error: BaseException) -> None:
@@ -124,7 +124,7 @@ class Handling:
             return
         self.over = True
         with reading_guard:
-            if _interrupts(error):
+            if interrupts(error):
                 if not self.call.asked:
                     self.call.gate("confirmation", "needs_approval")
                 return
@@ -137,7 +137,7 @@ class Handling:
             return
         self.over = True
         with reading_guard:
-            if self.call.held:  # the tool itself had asked somebody, and has its answer
+            if self.call.asked:  # the tool itself had asked somebody, and has its answer
                 self.call.gate("confirmation", "allow")
             if failed and self._error is not None:
                 status = "timeout" if isinstance(self._error, TimeoutError) else "raised"
@@ -150,6 +150,6 @@ class Handling:
         self.call.close()
 
 
-def _interrupts(error: BaseException) -> bool:
+def interrupts(error: BaseException) -> bool:
     """Whether this is LangGraph's way of stopping a graph to ask somebody, which is no failure."""
     return any(each.__name__ == "GraphBubbleUp" for each in type(error).__mro__)

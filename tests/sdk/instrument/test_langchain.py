@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware, wrap_tool_call
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolCallLimitMiddleware, ToolRetryMiddleware, wrap_tool_call
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -113,6 +113,28 @@ def test_a_retry_by_middleware_is_an_attempt_of_the_same_call(both, model):
     assert attempts == [("error", None), ("ok", "ConnectionError")]
 
 
+def test_a_call_beyond_a_limit_is_a_budget_gate(both, model):
+    """The model gets words for it; nothing ran."""
+    limit = ToolCallLimitMiddleware(tool_name="get_weather", run_limit=0)
+    with both() as recorded:
+        agents.run(model.url, "parallel", Orders(), middleware=[limit])
+        calls = {call[0]: call[1:] for call in recorded.story()["calls"]}
+
+    assert calls == {"search_orders": ("ok", 1, ALLOWED), "get_weather": ("none", 0, [("budget", "deny", "enforced")])}
+
+
+def test_a_graph_that_stops_before_its_tools_goes_on_with_the_same_calls(both, model):
+    """Nothing was refused and nothing ran, until another run of the thread."""
+    agent = agents.make(model.url, agents.tools_of(Orders()), interrupt_before=["tools"], checkpointer=InMemorySaver())
+    with both() as recorded:
+        agent.invoke(agents.question("parallel"), THREAD)
+        agent.invoke(None, THREAD)
+        calls = recorded.records(RecordKind.CALL)
+
+    assert len({one.call_id for one in calls}) == 2
+    assert [str(one.observation) for one in calls] == ["none", "none", "ok", "ok"]
+
+
 def refund(order_id: str, amount_cents: int) -> str:
     """Refund an order."""
     return f"{order_id}: {amount_cents}"
@@ -173,12 +195,12 @@ class Weather(BaseTool):
 
 
 def test_a_class_of_the_application_is_executed_too(both, model):
-    """Its function is its own."""
+    """Its function is its own; without a schema class nothing is checked, and no gate says so."""
     with both() as recorded:
         agents.make(model.url, [Weather()]).invoke(agents.question("odd"))
         story = recorded.story()
 
-    assert story["calls"] == [("get_weather", "ok", 1, ALLOWED)]
+    assert story["calls"] == [("get_weather", "ok", 1, [])]
     assert not hasattr(Weather.__dict__["_run"], "__wrapped__")
 
 
