@@ -4,10 +4,12 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
 from toolwitness.model import enums
+from toolwitness.sdk.instrument import registry
 
 ENUMS = [
     enums.RunOutcome,
@@ -56,3 +58,19 @@ def test_no_link_in_the_documents_is_broken(root):
     ]
 
     assert [str(link) for link in links if not link.exists()] == []
+
+
+def test_the_guide_to_frameworks_is_the_registry(root):
+    """Each instrumentation stands there with its package and range, and no other."""
+    rows = re.findall(r"^\| `(\w+)` \| ([\w-]+) \| (\S+) \|", (root / "docs" / "frameworks.md").read_text(), re.MULTILINE)
+
+    assert sorted(rows) == sorted((one.name, one.distribution, one.supported) for one in registry.OWN.values())
+
+
+def test_every_framework_has_an_extra_of_its_range(root):
+    """What `pip install toolwitness[name]` brings is what is supported."""
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    packages = {one.distribution: one.supported for one in registry.OWN.values() if one.distribution != registry.PYTHON}
+    declared = {name: text for extra in extras.values() for text in extra for name in packages if text == name + packages[name]}
+
+    assert declared.keys() == packages.keys()
