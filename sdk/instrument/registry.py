@@ -73,19 +73,10 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
-        _own("crewai", "crewai", "crewai", "1.15", "2"),
-        _own("fastmcp", "fastmcp", "fastmcp", "4.0", "5"),
-        _own("google_genai", "google.genai", "google-genai", "3.0", "4"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
-        _own("litellm", "litellm", "litellm", "1.80", "2"),
-        _own("mcp", "mcp", "mcp", "1.20", "3"),
         _own("openai", "openai", "openai", "2.0", "4"),
         _own("openai_agents", "agents", "openai-agents", "0.20", "1"),
         _own("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "2.0", "3"),
-        _own("httpx", "httpx", "httpx", "0.27", "1"),
-        _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
-        _own("requests", "requests", "requests", "2.31", "3"),
-        _own("threads", "threading", PYTHON, "3.11", "4"),
     )
 }
 """Those that come with toolwitness, by name."""
