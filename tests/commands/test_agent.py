@@ -38,7 +38,7 @@ def test_the_program_runs_instrumented_with_its_own_arguments_and_exit_code(agen
 
 def test_skip_leaves_a_framework_alone(agent, tmp_path):
     """The choice reaches the program."""
-    done = run("--skip", "openai,mcp", "--db", tmp_path / "a.duckdb", sys.executable, agent)
+    done = run("--skip", "openai,anthropic", "--db", tmp_path / "a.duckdb", sys.executable, agent)
 
     assert json.loads(done.stdout)[1] == "function"
 

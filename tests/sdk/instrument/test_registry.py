@@ -176,7 +176,7 @@ def test_a_wrong_name_records_nothing_and_raises_nothing(caplog):
 
 def test_only_and_skip_choose():
     """Each by itself and together."""
-    assert registry.choose(["openai", "mcp"], ["mcp"]).keys() == {"openai"}
+    assert registry.choose(["openai", "anthropic"], ["anthropic"]).keys() == {"openai"}
     assert "openai" not in registry.choose(skip=["openai"])
 
 
