@@ -23,6 +23,7 @@ from toolwitness.model.enums import (
     PrivacyClass,
     Validity,
 )
+from toolwitness.model.json_text import json_or
 from toolwitness.model.records import (
     ArgumentCheck,
     Call,
@@ -427,9 +428,4 @@ def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) 
 
 def _parsed(value: Any) -> Any:
     """A text that is a JSON object or array, as data; models send arguments and tools send results that way."""
-    if type(value) is str and value[:1] in {"{", "["}:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+    return json_or(value, value) if type(value) is str and value[:1] in {"{", "["} else value

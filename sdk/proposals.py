@@ -6,10 +6,11 @@ a tool message names the call that it answers, a request may name the response o
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolwitness.model.json_text import json_or
 
 if TYPE_CHECKING:
     from toolwitness.sdk.calls import CallScope
@@ -33,15 +34,18 @@ class Proposals:
         self._lock = threading.RLock()
         self._open: OrderedDict[str, _Proposal] = OrderedDict()
         self._by_provider_id: dict[str, str] = {}
+        self._by_tool: dict[str, dict[str, _Proposal]] = {}
         self._runs: OrderedDict[str, RunScope] = OrderedDict()
         self._pending: OrderedDict[str, CallScope] = OrderedDict()
 
     def add(self, call: CallScope, arguments: Any) -> None:
-        """Keep a call that was just proposed, with the bounded copy of its arguments."""
+        """Keep a call that was just proposed, with the bounded copy of its arguments; most providers send JSON text."""
         provider_id = call.facts.get("id")
         excess = None
+        data = json_or(arguments, arguments) if type(arguments) is str else arguments
         with self._lock:
-            self._open[call.id] = _Proposal(call, arguments, provider_id)
+            proposal = self._open[call.id] = _Proposal(call, data, provider_id)
+            self._by_tool.setdefault(call.tool, {})[call.id] = proposal
             if provider_id is not None:
                 self._by_provider_id[provider_id] = call.id
             if len(self._open) > _OPEN_KEPT:
@@ -55,9 +59,17 @@ class Proposals:
         """Drop a call that ended."""
         with self._lock:
             proposal = self._open.pop(call.id, None)
-            if proposal is not None and self._by_provider_id.get(proposal.provider_id or "") == call.id:
-                del self._by_provider_id[proposal.provider_id or ""]
-            if proposal is not None and proposal.provider_id is not None and call.held and not call.answered:
+            if proposal is None:
+                return
+            of_tool = self._by_tool[call.tool]
+            del of_tool[call.id]
+            if not of_tool:
+                del self._by_tool[call.tool]
+            if proposal.provider_id is None:
+                return
+            if self._by_provider_id.get(proposal.provider_id) == call.id:
+                del self._by_provider_id[proposal.provider_id]
+            if call.held and not call.answered:
                 self._pending[proposal.provider_id] = call
                 if len(self._pending) > _PENDING_KEPT:
                     self._pending.popitem(last=False)
@@ -93,12 +105,12 @@ class Proposals:
         tool; else the process's only one with these arguments. `arguments` is a bounded copy too.
         """
         with self._lock:
-            waiting = [one for one in self._open.values() if one.call.tool == tool and one.call.waits]
+            waiting = [one for one in self._by_tool.get(tool, {}).values() if one.call.waits]
         own = [one for one in waiting if latest is not None and one.call.decision is latest]
-        same = [one for one in own if _data(one.arguments) == arguments]
+        same = [one for one in own if one.arguments == arguments]
         if same or len(own) == 1:
             return (same or own)[0].call
-        same = [one for one in waiting if _data(one.arguments) == arguments]
+        same = [one for one in waiting if one.arguments == arguments]
         return same[0].call if len(same) == 1 and not own else None
 
     def close(self) -> None:
@@ -107,13 +119,3 @@ class Proposals:
             calls = [proposal.call for proposal in self._open.values()]
         for call in calls:
             call.close()
-
-
-def _data(arguments: Any) -> Any:
-    """Arguments as data; most providers send them as JSON text."""
-    if type(arguments) is str:
-        try:
-            return json.loads(arguments)
-        except (ValueError, RecursionError):
-            return arguments
-    return arguments

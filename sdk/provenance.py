@@ -20,13 +20,13 @@ independent implementations agreed on over 100 real trajectories:
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from toolwitness.model.enums import Origin
+from toolwitness.model.json_text import json_or
 from toolwitness.model.records import LeafOrigin
 from toolwitness.redaction.mask import key_mask
 
@@ -94,10 +94,7 @@ def parse_result(value: Any) -> Any:
     """A result as JSON data: a text is parsed once, a text that is no JSON counts where it is a single word."""
     if not isinstance(value, str):
         return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value if value and not any(c.isspace() for c in value) else None
+    return json_or(value, value if value and not any(c.isspace() for c in value) else None)
 
 
 def _without_thousands(text: str) -> str:

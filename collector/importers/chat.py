@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwitness.collector.importers.trajectory import Event, Message, Observation, ProposedCall, RecordError, Step
+from toolwitness.model.json_text import json_or
 
+_UNREADABLE = object()
 _SPEAKERS = frozenset({"system", "developer", "user"})
 
 
@@ -39,10 +41,8 @@ def text_of(content: Any) -> str:
 def _arguments(given: Any) -> tuple[Any, bool]:
     if not isinstance(given, str):
         return ({} if given is None else given), True
-    try:
-        return json.loads(given), True
-    except (ValueError, RecursionError):
-        return given, False
+    parsed = json_or(given, _UNREADABLE)
+    return (given, False) if parsed is _UNREADABLE else (parsed, True)
 
 
 def _raw_call(entry: Any) -> RawCall:

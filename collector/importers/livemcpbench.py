@@ -14,7 +14,6 @@ JSON text with an `isError` of its own, which the outer one can hide.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -41,6 +40,7 @@ from toolwitness.model.enums import (
     OutcomeSource,
     RunOutcome,
 )
+from toolwitness.model.json_text import json_or
 
 NAME = "livemcpbench"
 SERVER = "livemcp"
@@ -123,10 +123,7 @@ class _Answer(NamedTuple):
 
 def _inner_answer(text: str) -> tuple[list[str], bool] | None:
     """Texts and `isError` of an inner `CallToolResult` in JSON, or None where the text is none."""
-    try:
-        inner = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    inner = json_or(text, None)
     if not isinstance(inner, dict) or not isinstance(inner.get("isError"), bool) or not isinstance(inner.get("content"), list):
         return None
     parts = [part for part in inner["content"] if isinstance(part, Mapping)]

@@ -7,10 +7,10 @@ trustworthy answer: it counts as raised. Everything else is an answer.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from toolwitness.model.enums import ErrorClass, ObservationStatus
+from toolwitness.model.json_text import json_or
 
 _HEAD = 200
 _ERRORS = ("error:", "error ", "error\n", "exception:", "traceback (most recent call last)", "an error occurred")
@@ -48,11 +48,8 @@ def said(content: Any) -> Said:
         return OK
     head = content.lstrip()[:_HEAD]
     if head[:1] == "{":
-        try:
-            parsed = json.loads(content)
-        except (ValueError, RecursionError):
-            return OK
-        return _said_by_object(parsed)
+        parsed = json_or(content, None)
+        return OK if parsed is None else _said_by_object(parsed)
     return _said_by_text(head.lower())
 
 

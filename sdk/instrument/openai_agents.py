@@ -66,7 +66,7 @@ def instrument(patches: Patches, module: ModuleType) -> None:
 
 
 def _run(patches: Patches, module: ModuleType) -> None:
-    patches.methods(module.AgentRunner, {"run": _running_run, "run_streamed": _streamed})
+    patches.methods(module.AgentRunner, {"run": _awaited, "run_streamed": _streamed})
 
 
 def _tool(patches: Patches, module: ModuleType) -> None:
@@ -106,12 +106,8 @@ def _begin_run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> RunScope | None
     return None
 
 
-def _running_run(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _awaited(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del instance
-    return _awaiting_run(wrapped, args, kwargs)
-
-
-async def _awaiting_run(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     run = _begin_run(args, kwargs)
     if run is None:
         return await wrapped(*args, **kwargs)
@@ -164,11 +160,7 @@ def _over(run: RunScope, task: Any) -> None:
 # -- calls ---------------------------------------------------------------------------------------------------------
 
 
-def _handle(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return _handling(wrapped, instance, args, kwargs)
-
-
-async def _handling(wrapped: Callable[..., Any], executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _handle(wrapped: Callable[..., Any], executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     running: _Running | None = None
     with reading_guard:
         tool_call = kwargs["tool_call"]
@@ -225,11 +217,7 @@ def _returned(running: _Running, executor: Any, kwargs: dict[str, Any], result: 
     call.close()
 
 
-def _approve(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return _approving(wrapped, instance, args, kwargs)
-
-
-async def _approving(wrapped: Callable[..., Any], executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _approve(wrapped: Callable[..., Any], executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     running = _running.get()
     checked: int | None = None
     with reading_guard:
@@ -255,13 +243,9 @@ def _approved(running: _Running, answer: Any, *, guarded: bool) -> None:
         call.close()
 
 
-def _invoke(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    del instance
-    return _invoking(wrapped, args, kwargs)
-
-
-async def _invoking(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _invoke(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The tool is invoked; one of the framework's own making checks its arguments first, if that was not done before."""
+    del instance
     running = _running.get()
     with reading_guard:
         if running is not None:

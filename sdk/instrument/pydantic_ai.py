@@ -85,12 +85,8 @@ def _call(part: Any) -> CallScope:
     return call_of(part.tool_name, arguments, id=part.tool_call_id)
 
 
-def _validate(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _validate(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del instance
-    return _validating(wrapped, args, kwargs)
-
-
-async def _validating(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     call: CallScope | None = None
     with reading_guard:
         call = _call(kwargs["call"] if "call" in kwargs else args[0])
@@ -142,12 +138,8 @@ def _refused(call: CallScope, error: BaseException) -> None:
         refuse_arguments(call, error)
 
 
-def _execute(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _execute(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del instance
-    return _executing(wrapped, args, kwargs)
-
-
-async def _executing(wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     call: CallScope | None = None
     with reading_guard:
         validated = kwargs["validated"] if "validated" in kwargs else args[0]

@@ -101,6 +101,11 @@ def known() -> dict[str, Instrumentation]:
     return found
 
 
+def in_place() -> frozenset[str]:
+    """The names of those whose framework is imported and wrapped."""
+    return frozenset(_State.patches)
+
+
 def choose(only: Iterable[str] | None = None, skip: Iterable[str] = ()) -> dict[str, Instrumentation]:
     """Those of these names, or all but some.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, Protocol
 
 from toolwitness.sdk.guard import reading_guard
@@ -82,33 +82,18 @@ class Client:
         step = self._begin(args, kwargs)
         if step is None:
             return wrapped(*args, **kwargs)
-        step.decision.enter()
-        try:
+        with step:
             response = wrapped(*args, **kwargs)
-        except BaseException as error:
-            step.decision.leave()
-            steps.fail(step.decision, error)
-            raise
-        step.decision.leave()
         self._received(step, response)
         return response
 
-    def _arequest(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    async def _arequest(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         del instance
-        return self._arequesting(wrapped, args, kwargs)
-
-    async def _arequesting(self, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         step = self._begin(args, kwargs)
         if step is None:
             return await wrapped(*args, **kwargs)
-        step.decision.enter()
-        try:
+        with step:
             response = await wrapped(*args, **kwargs)
-        except BaseException as error:
-            step.decision.leave()
-            steps.fail(step.decision, error)
-            raise
-        step.decision.leave()
         self._received(step, response)
         return response
 
@@ -132,10 +117,7 @@ class Client:
         self._parsed(instance, parsed)
         return parsed
 
-    def _aparse(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self._aparsing(wrapped, instance, args, kwargs)
-
-    async def _aparsing(self, wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+    async def _aparse(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parsed = await wrapped(*args, **kwargs)
         self._parsed(instance, parsed)
         return parsed
@@ -156,12 +138,22 @@ def _is_event_stream(raw: Any) -> bool:
 
 
 class _Step:
-    """A model step that waits for its answer."""
+    """A model step that waits for its answer; the current scope while the model is asked, and failed by what is raised then."""
 
     def __init__(self, decision: DecisionScope, route: Route) -> None:
         self.decision, self._route = decision, route
         self._events: Events | None = None
         self._over = False
+
+    def __enter__(self) -> None:
+        """Ask."""
+        self.decision.enter()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """End the step where nothing came back; the exception goes on as it is."""
+        self.decision.leave()
+        if error is not None:
+            steps.fail(self.decision)
 
     def answered(self, response: Any) -> None:
         """Take the whole answer."""
@@ -211,7 +203,7 @@ class _Step:
             return
         self._over = True
         if error is not None:
-            steps.fail(self.decision, error)
+            steps.fail(self.decision)
             return
         with reading_guard:
             steps.answer(self.decision, Answer() if self._events is None else self._events.answer())

@@ -173,9 +173,8 @@ def _propose(decision: DecisionScope, proposed: Proposed) -> CallScope:
     return CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, **facts)
 
 
-def fail(decision: DecisionScope, error: BaseException | None = None) -> None:
+def fail(decision: DecisionScope) -> None:
     """End a model step that brought no answer."""
     with reading_guard:
-        del error  # its type is the client's; what became of the agent is told by what it does next
         decision.finish("failed")
         decision.close()

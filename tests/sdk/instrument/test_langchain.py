@@ -7,11 +7,9 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolCallLimitM
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.prebuilt import tool_node as framework
 from langgraph.types import Command, interrupt
 
-import toolwitness
-from toolwitness.model.enums import Known, RecordKind
+from toolwitness.model.enums import RecordKind
 from toolwitness.tests.fakes.agents import langchain_agent as agents
 from toolwitness.tests.fakes.orders import Orders, PermissionDeniedError
 
@@ -23,30 +21,6 @@ THREAD = {"configurable": {"thread_id": "thread-1"}}
 def _both(instrument):
     """The framework and the client below it."""
     return lambda: instrument("langchain", "openai")
-
-
-@pytest.mark.parametrize("mode", agents.MODES)
-def test_parallel_calls_are_one_decision_with_two_executed_calls(both, model, mode):
-    """What the client saw proposed is what the framework checked and ran, in one run."""
-    with both() as recorded:
-        agents.run(model.url, "parallel", Orders(), mode)
-        story, run = recorded.story(), recorded.one(RecordKind.RUN)
-
-    assert story == {
-        "decisions": ["called", "answered"],
-        "calls": [("search_orders", "ok", 1, ALLOWED), ("get_weather", "ok", 1, ALLOWED)],
-        "runs": 1,
-    }
-    assert run.agent == "orders"
-
-
-def test_visible_tools_are_known(both, model):
-    """The schemas are those that the client sent."""
-    with both() as recorded:
-        agents.run(model.url, "parallel", Orders())
-        call = next(one for one in recorded.records(RecordKind.CALL) if one.tool == "search_orders")
-
-    assert (call.registered, call.visible, call.arguments_valid) == (Known.YES, Known.YES, "valid")
 
 
 @pytest.mark.parametrize(("script", "gate"), [("badargs", "input_validation"), ("unknown", "catalog")])
@@ -228,35 +202,3 @@ def test_a_stream_that_is_closed_early_ends_its_run(both, model):
 
     assert [call[1:3] for call in story["calls"]] == [("none", 0)] * 2
     assert run.run_outcome == "unknown"
-
-
-def test_inside_a_run_of_the_application_it_is_that_run(both, model):
-    """The graph's run is a part of it."""
-    with both() as recorded:
-        with toolwitness.run("t-1", id="run-1"):
-            agents.run(model.url, "parallel", Orders())
-        runs = {one.run_id for one in recorded.records() if one.kind in {RecordKind.CALL, RecordKind.DECISION, RecordKind.RUN}}
-
-    assert runs == {"run-1"}
-
-
-def test_a_decorated_tool_is_the_attempt_that_the_framework_opened(both, model):
-    """No call more."""
-    orders = Orders()
-    orders.get_weather = toolwitness.tool(orders.get_weather, name="get_weather", side_effect="read")
-    with both() as recorded:
-        agents.run(model.url, "parallel", orders)
-        story = recorded.story()
-
-    assert [call[:3] for call in story["calls"]] == [("search_orders", "ok", 1), ("get_weather", "ok", 1)]
-
-
-def test_after_uninstrument_nothing_is_wrapped():
-    """Every method is the one that it was."""
-    before = framework.ToolNode.__dict__["_run_one"]
-    toolwitness.instrument(only=["langchain"])
-    during = framework.ToolNode.__dict__["_run_one"]
-    toolwitness.uninstrument()
-
-    assert framework.ToolNode.__dict__["_run_one"] is before
-    assert during is not before

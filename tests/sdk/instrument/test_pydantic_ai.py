@@ -4,12 +4,10 @@ import asyncio
 
 import pytest
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolDenied
-from pydantic_ai import tool_manager as framework
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.models.test import TestModel
 
-import toolwitness
-from toolwitness.model.enums import Known, RecordKind
+from toolwitness.model.enums import RecordKind
 from toolwitness.tests.fakes.agents import pydantic_ai as agents
 from toolwitness.tests.fakes.orders import Orders, PermissionDeniedError
 
@@ -20,30 +18,6 @@ ALLOWED = [("input_validation", "allow", "enforced")]
 def _both(instrument):
     """The framework and the client below it."""
     return lambda: instrument("pydantic_ai", "openai")
-
-
-@pytest.mark.parametrize("mode", agents.MODES)
-def test_parallel_calls_are_one_decision_with_two_executed_calls(both, model, mode):
-    """What the client saw proposed is what the framework validated and ran, in one run."""
-    with both() as recorded:
-        assert agents.run(model.url, "parallel", Orders(), mode).startswith("Found order")
-        story, run = recorded.story(), recorded.one(RecordKind.RUN)
-
-    assert story == {
-        "decisions": ["called", "answered"],
-        "calls": [("search_orders", "ok", 1, ALLOWED), ("get_weather", "ok", 1, ALLOWED)],
-        "runs": 1,
-    }
-    assert run.agent == "orders"
-
-
-def test_visible_tools_are_known(both, model):
-    """The schemas are those that the client sent."""
-    with both() as recorded:
-        agents.run(model.url, "parallel", Orders())
-        call = next(one for one in recorded.records(RecordKind.CALL) if one.tool == "search_orders")
-
-    assert (call.registered, call.visible, call.arguments_valid) == (Known.YES, Known.YES, "valid")
 
 
 @pytest.mark.parametrize(
@@ -143,29 +117,6 @@ def test_a_model_without_a_client_has_calls_without_a_decision(instrument):
     assert (call.tool, call.decision_id, str(call.observation)) == ("get_weather", None, "ok")
 
 
-def test_inside_a_run_of_the_application_it_is_that_run(both, model):
-    """The framework's run is a part of it."""
-    with both() as recorded:
-        with toolwitness.run("t-1", id="run-1"):
-            agents.run(model.url, "parallel", Orders())
-        runs = {one.run_id for one in recorded.records() if one.kind in {RecordKind.CALL, RecordKind.DECISION, RecordKind.RUN}}
-
-    assert runs == {"run-1"}
-
-
-def test_a_decorated_tool_is_the_attempt_that_the_framework_opened(both, model):
-    """No call more, and the decorator's word on side effects counts."""
-    orders = Orders()
-    orders.get_weather = toolwitness.tool(orders.get_weather, name="get_weather", side_effect="read")
-    with both() as recorded:
-        agents.run(model.url, "parallel", orders)
-        calls = {one.tool: str(one.side_effect) for one in recorded.records(RecordKind.CALL)}
-        story = recorded.story()
-
-    assert [call[:3] for call in story["calls"]] == [("search_orders", "ok", 1), ("get_weather", "ok", 1)]
-    assert calls["get_weather"] == "read"
-
-
 def test_the_iterator_of_a_run_is_the_frameworks(both, model):
     """`iter` is entered and left inside our run."""
 
@@ -179,17 +130,6 @@ def test_the_iterator_of_a_run_is_the_frameworks(both, model):
 
     assert nodes[-1] == "End"
     assert story["runs"] == 1
-
-
-def test_after_uninstrument_nothing_is_wrapped():
-    """Every method is the one that it was."""
-    before = framework.ToolManager.__dict__["validate_tool_call"]
-    toolwitness.instrument(only=["pydantic_ai"])
-    during = framework.ToolManager.__dict__["validate_tool_call"]
-    toolwitness.uninstrument()
-
-    assert framework.ToolManager.__dict__["validate_tool_call"] is before
-    assert during is not before
 
 
 def test_a_retry_raised_by_a_tool_is_no_exception_of_the_run(both, model):
