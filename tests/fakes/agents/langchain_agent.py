@@ -34,4 +34,12 @@ def run(url, script, orders, mode="sync", **options):
         return agent.invoke(question(script))["messages"][-1].content
     if mode == "async":
         return asyncio.run(agent.ainvoke(question(script)))["messages"][-1].content
-    return [str(message.content) for message, _ in agent.stream(question(script), stream_mode="messages")]
+    return _streamed(agent.stream(question(script), stream_mode="messages"))
+
+
+def _streamed(stream):
+    """The model's text as it came, then the tools' messages: those of parallel tools come in any order, also without us."""
+    said, tools = [], []
+    for message, _ in stream:
+        (tools if message.type == "tool" else said).append(str(message.content))
+    return ["".join(said), *sorted(tools)]

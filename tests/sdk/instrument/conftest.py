@@ -1,5 +1,7 @@
 """A model server on loopback, and what an instrumented agent left in memory."""
 
+import asyncio
+import gc
 import importlib.util
 import logging
 from contextlib import contextmanager
@@ -25,6 +27,15 @@ def pytest_collection_modifyitems(items):
         if item.path.parent == HERE:
             for warning in FRAMEWORKS_OWN:
                 item.add_marker(pytest.mark.filterwarnings(warning))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_of_frameworks():
+    """What they leave behind is found here, where its warnings are let pass, and not in the test of another file."""
+    yield
+    asyncio.set_event_loop(None)  # openai-agents leaves one open for its next run
+    for _ in range(3):
+        gc.collect()
 
 
 @pytest.fixture(name="model")
