@@ -15,8 +15,9 @@ BIN := $(VENV)/bin
 FINDS_US := import importlib.util, sys; sys.exit(importlib.util.find_spec('toolwitness') is None)
 READY = $(shell cat pyproject.toml constraints.txt | cksum) $(CURDIR)
 
-# A file's tests stay together, since they share what is dear to make; more than four processes gain nothing.
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+# A file's tests stay together, since they share what is dear to make; more than four processes gain nothing. Files keep their
+# order, in which those that leave a running event loop behind come last.
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

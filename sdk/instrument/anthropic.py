@@ -11,7 +11,7 @@ from typing import Any
 
 from toolwitness.sdk.instrument.observed import said_as_error
 from toolwitness.sdk.instrument.patching import Patches
-from toolwitness.sdk.instrument.stainless import Client, field
+from toolwitness.sdk.instrument.stainless import Client, field, texts
 from toolwitness.sdk.instrument.steps import Answer, Asked, Proposed, Text, ToolAnswer
 
 _PROVIDER = "anthropic"
@@ -81,21 +81,11 @@ def _answer(message: Any, blocks: Iterable[Any], stop_reason: Any) -> Answer:
     )
 
 
-def _texts(role: str, content: Any) -> Iterator[Text]:
-    if isinstance(content, str):
-        yield Text(role, content)
-        return
-    for block in content or ():
-        text = field(block, "text")
-        if isinstance(text, str):
-            yield Text(role, text)
-
-
 def _read_message(message: Any) -> Iterator[Text | ToolAnswer]:
     role, content = field(message, "role"), field(message, "content")
     if role not in {"system", "user"}:
         return
-    yield from _texts(role, content)
+    yield from texts(role, content)
     if not isinstance(content, str):
         for block in content or ():
             if field(block, "type") == "tool_result":

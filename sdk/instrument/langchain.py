@@ -15,7 +15,7 @@ from toolwitness.sdk.calls import AttemptScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument import langgraph
 from toolwitness.sdk.instrument.langchain_calls import Handling, current
-from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.tools import call_of
 
 
@@ -67,7 +67,7 @@ def _begin(patches: Patches, tool: Any, args: tuple[Any, ...], kwargs: dict[str,
     with reading_guard:
         _watch_class(patches, type(tool))
     with reading_guard:
-        given = kwargs["tool_input"] if "tool_input" in kwargs else args[0]
+        given = argument(args, kwargs, 0, "tool_input")
         handled = current.get()
         if handled is not None and not handled.over and handled.call.tool == tool.name:
             return None

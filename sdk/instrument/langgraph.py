@@ -10,7 +10,7 @@ from typing import Any, cast
 from toolwitness.sdk import context
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.langchain_calls import Handling, call_of_message, interrupts, words_error
-from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.tools import agent_run
 from toolwitness.sdk.scope import NO_SCOPE
 from toolwitness.sdk.scopes import RunScope
@@ -120,7 +120,7 @@ async def _asteps(inner: AsyncIterator[Any], graph: Any, args: tuple[Any, ...], 
 
 def _begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handling | None:
     with reading_guard:
-        return Handling(call_of_message(kwargs["call"] if "call" in kwargs else args[0]))
+        return Handling(call_of_message(argument(args, kwargs, 0, "call")))
     return None
 
 
@@ -168,7 +168,7 @@ def _approvals(patches: Patches, module: ModuleType) -> None:
 def _asked(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del instance
     with reading_guard:
-        tool_call = kwargs["tool_call"] if "tool_call" in kwargs else args[0]
+        tool_call = argument(args, kwargs, 0, "tool_call")
         call = call_of_message(tool_call)
         if not call.asked:  # it is asked again when the graph goes on with the answer
             call.gate("confirmation", "needs_approval")
@@ -180,8 +180,7 @@ def _decided(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], 
     del instance
     decided = wrapped(*args, **kwargs)
     with reading_guard:
-        given = dict(zip(("decision", "tool_call", "config"), args, strict=False)) | kwargs
-        _decide(given["tool_call"], allowed=decided[1] is None)
+        _decide(argument(args, kwargs, 1, "tool_call"), allowed=decided[1] is None)
     return decided
 
 
@@ -190,7 +189,7 @@ def _resolved(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...],
     del instance
     resolved = wrapped(*args, **kwargs)
     with reading_guard:
-        request = kwargs["request"] if "request" in kwargs else args[0]
+        request = argument(args, kwargs, 0, "request")
         call = call_of_message(request.tool_call)
         if call.asked:
             _decide(request.tool_call, allowed=type(resolved).__name__ != "ToolMessage")

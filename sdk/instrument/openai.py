@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from toolwitness.sdk.instrument.patching import Patches
-from toolwitness.sdk.instrument.stainless import Client, field
+from toolwitness.sdk.instrument.stainless import Client, field, texts
 from toolwitness.sdk.instrument.steps import Answer, Asked, Proposed, Text, ToolAnswer
 
 _PROVIDER = "openai"
@@ -24,17 +24,6 @@ def instrument(patches: Patches, module: ModuleType) -> None:
 
 def _settings(body: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in body.items() if key not in _CONTENT}
-
-
-def _texts(role: str, content: Any) -> Iterator[Text]:
-    """The texts of a message's content, a string or a list of parts."""
-    if isinstance(content, str):
-        yield Text(role, content)
-    elif isinstance(content, list):
-        for part in content:
-            text = field(part, "text")
-            if isinstance(text, str):
-                yield Text(role, text)
 
 
 class _Chat:
@@ -91,7 +80,7 @@ def _chat_calls(message: Any) -> Iterator[Proposed]:
 def _read_message(message: Any) -> Iterable[Text | ToolAnswer]:
     role = field(message, "role")
     if role in _ROLES:
-        yield from _texts(role, field(message, "content"))
+        yield from texts(role, field(message, "content"))
     elif role == "tool":
         yield ToolAnswer(field(message, "tool_call_id"), field(message, "content"))
 
@@ -203,7 +192,7 @@ def _read_item(item: Any) -> Iterable[Text | ToolAnswer]:
     if kind in {"function_call_output", "custom_tool_call_output"}:
         yield ToolAnswer(field(item, "call_id"), field(item, "output"))
     elif role in _ROLES:
-        yield from _texts(role, field(item, "content"))
+        yield from texts(role, field(item, "content"))
 
 
 class _ResponsesEvents:

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments
 from toolwitness.sdk.scopes import RunScope
 
@@ -100,7 +100,7 @@ def _executor(patches: Patches, module: ModuleType) -> None:
 
 def _begin_run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> RunScope | None:
     with reading_guard:
-        agent = kwargs["starting_agent"] if "starting_agent" in kwargs else args[0]
+        agent = argument(args, kwargs, 0, "starting_agent")
         session = getattr(kwargs.get("session"), "session_id", None) or kwargs.get("conversation_id")
         return agent_run(getattr(agent, "name", None), session=session)
     return None

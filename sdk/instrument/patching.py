@@ -6,9 +6,7 @@ pickle any more.
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import operator
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, SupportsIndex
@@ -17,6 +15,7 @@ import wrapt
 
 from toolwitness.sdk import setup
 from toolwitness.sdk.guard import reading_guard
+from toolwitness.sdk.wrapped import WrappedFunction, found_by_name
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 """`wrapper(wrapped, instance, args, kwargs)`: calls `wrapped(*args, **kwargs)` exactly once and returns what it returned."""
@@ -33,21 +32,8 @@ class Switch:
         self.on = True
 
 
-class BoundPatched(wrapt.BoundFunctionWrapper[..., Any]):
-    """A wrapped method as reached through an object or class; pickles as that method."""
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        """Pickle as the method itself would, by its object or class, or by name for a static one."""
-        holder = getattr(self.__wrapped__, "__self__", None)
-        if holder is not None:
-            return getattr, (holder, self.__name__)
-        return _found_by_name, (self.__module__, self.__qualname__)
-
-
-class Patched(wrapt.FunctionWrapper[..., Any]):
+class Patched(WrappedFunction):
     """A wrapped method of somebody else's class."""
-
-    __bound_function_wrapper__ = BoundPatched
 
     def __init__(self, wrapped: Any, wrapper: Wrapper, switch: Switch) -> None:
         super().__init__(wrapped, _switched(wrapper, switch))
@@ -55,19 +41,7 @@ class Patched(wrapt.FunctionWrapper[..., Any]):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """Pickle by name, as the function itself would."""
-        return _found_by_name, (self.__wrapped__.__module__, self.__wrapped__.__qualname__)
-
-    def __copy__(self) -> Patched:
-        """A function is its own copy."""
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Patched:
-        """A function is its own copy."""
-        return self
-
-
-def _found_by_name(module: str, qualname: str) -> Any:
-    return operator.attrgetter(qualname)(importlib.import_module(module))
+        return found_by_name, (self.__wrapped__.__module__, self.__wrapped__.__qualname__)
 
 
 def _switched(wrapper: Wrapper, switch: Switch) -> Wrapper:
@@ -77,6 +51,11 @@ def _switched(wrapper: Wrapper, switch: Switch) -> Wrapper:
         return wrapper(wrapped, instance, args, kwargs)
 
     return run
+
+
+def argument(args: tuple[Any, ...], kwargs: dict[str, Any], position: int, name: str) -> Any:
+    """An argument of a wrapped method, by name or position; raises IndexError where it was not given."""
+    return kwargs[name] if name in kwargs else args[position]
 
 
 class Patches:

@@ -14,7 +14,7 @@ import wrapt
 
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments
 from toolwitness.sdk.scopes import RunScope
 
@@ -89,7 +89,7 @@ async def _validate(wrapped: Callable[..., Any], instance: Any, args: tuple[Any,
     del instance
     call: CallScope | None = None
     with reading_guard:
-        call = _call(kwargs["call"] if "call" in kwargs else args[0])
+        call = _call(argument(args, kwargs, 0, "call"))
     try:
         validated = await wrapped(*args, **kwargs)
     except Exception as error:
@@ -123,8 +123,7 @@ def _fail(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwa
     """The one place where the framework holds the call and what is wrong with it at once."""
     del instance
     with reading_guard:
-        given = dict(zip(("name", "call", "tool", "ctx", "error"), args, strict=False)) | kwargs
-        _refused(_call(given["call"]), given["error"])
+        _refused(_call(argument(args, kwargs, 1, "call")), argument(args, kwargs, 4, "error"))
     return wrapped(*args, **kwargs)
 
 
@@ -142,7 +141,7 @@ async def _execute(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, 
     del instance
     call: CallScope | None = None
     with reading_guard:
-        validated = kwargs["validated"] if "validated" in kwargs else args[0]
+        validated = argument(args, kwargs, 0, "validated")
         call = _call(validated.call)
         call.executed(validated.validated_args)
     if call is None:
@@ -182,8 +181,8 @@ def _raised(call: CallScope, error: BaseException) -> None:
 def _answers(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del instance
     with reading_guard:
-        answers = kwargs["deferred_tool_results"] if "deferred_tool_results" in kwargs else args[0]
-        history = kwargs["messages"] if "messages" in kwargs else args[1]
+        answers = argument(args, kwargs, 0, "deferred_tool_results")
+        history = argument(args, kwargs, 1, "messages")
         names = {part.tool_call_id: part for message in history[-2:] for part in getattr(message, "tool_calls", ())}
         for call_id, answer in answers.approvals.items():
             if (answer is False or type(answer).__name__ == "ToolDenied") and call_id in names:

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument import steps
-from toolwitness.sdk.instrument.patching import Patches
-from toolwitness.sdk.instrument.steps import Answer, Asked
+from toolwitness.sdk.instrument.patching import Patches, argument
+from toolwitness.sdk.instrument.steps import Answer, Asked, Text
 from toolwitness.sdk.scopes import DecisionScope
 
 
@@ -68,7 +68,7 @@ class Client:
 
     def _begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Step | None:
         with reading_guard:
-            options = kwargs["options"] if "options" in kwargs else args[1]
+            options = argument(args, kwargs, 1, "options")
             path, body = str(options.url).partition("?")[0], options.json_data
             route = next((route for end, route in self._routes.items() if path.endswith(end)), None)
             if route is None or not isinstance(body, Mapping):
@@ -212,3 +212,14 @@ class _Step:
 def field(item: Any, name: str) -> Any:
     """A field of an object that may be data or one of the client's models; None where there is none."""
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def texts(role: str, content: Any) -> Iterator[Text]:
+    """The texts of a message's content, a string or a list of parts."""
+    if isinstance(content, str):
+        yield Text(role, content)
+        return
+    for part in content or ():
+        text = field(part, "text")
+        if isinstance(text, str):
+            yield Text(role, text)
