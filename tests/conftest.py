@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,12 @@ settings.load_profile("shared-machine")
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Browser tests come last: Playwright leaves an event loop behind in which `asyncio.run` refuses to run."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    """Browser tests come last: Playwright leaves an event loop behind in which `asyncio.run` refuses to run.
+
+    Files with many tests come first, so that no process is left with a long one at the end.
+    """
+    sizes = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, -sizes[item.path]))
 
 
 @pytest.fixture(name="root", scope="session")
