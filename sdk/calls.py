@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Token
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -45,6 +45,8 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
+TIMEOUTS: list[type[BaseException]] = [TimeoutError]
+"""What says that time ran out; instrumentations add what their libraries raise in its place."""
 REDACTED_ARGUMENT = "redacted_argument"
 """The reason code of the gate that keeps a tool from running on a redacted copy."""
 RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
@@ -120,6 +122,11 @@ class CallScope(Scope):
     def waits(self) -> bool:
         """Whether nothing runs in this call yet, so that a tool that runs now may be its."""
         return not self.open_attempts and not self.closed
+
+    @property
+    def over(self) -> bool:
+        """Whether the call ended."""
+        return self.closed
 
     @property
     def answered(self) -> bool:
@@ -257,7 +264,7 @@ class CallScope(Scope):
         with guard:
             told = self._observed is not None and not final
             if not told and not isinstance(error, asyncio.CancelledError | GeneratorExit):
-                status = ObservationStatus.TIMEOUT if isinstance(error, TimeoutError) else ObservationStatus.RAISED
+                status = ObservationStatus.TIMEOUT if isinstance(error, tuple(TIMEOUTS)) else ObservationStatus.RAISED
                 facts = {
                     "observation": status,
                     "transport_status": status,
@@ -283,10 +290,20 @@ class CallScope(Scope):
                 self.recorder.note(size, Assembler.call_ended, self, self.recorder.clock(), copy, facts)
 
 
+def _check_names(facts: dict[str, Any]) -> None:
+    unknown = facts.keys() - _ATTEMPT_FACTS
+    if unknown:
+        raise UnknownWordError(f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}")
+
+
+Witness = Callable[[BaseException], dict[str, Any]]
+"""Saw what an attempt did, and tells what it means for it that it ended by this exception, as facts to learn."""
+
+
 class AttemptScope(Scope):
     """One physical try. Inside `with`, it is also OpenTelemetry's current span where the application has no provider."""
 
-    __slots__ = ("_facts", "_otel", "_status", "call", "ended", "ordinal", "unclaimed")
+    __slots__ = ("_facts", "_learned", "_otel", "_status", "call", "ended", "ordinal", "unclaimed", "witness")
 
     def __init__(
         self,
@@ -301,6 +318,8 @@ class AttemptScope(Scope):
         super().__init__(call.recorder, call.trace_id, call.span_id)
         self.call, self.ordinal = call, ordinal
         self._facts: dict[str, Any] = {"retry_reason": retry_reason, "backoff_ms": backoff_ms, "transport": transport}
+        self._learned: dict[str, Any] = {}
+        self.witness: Witness | None = None
         self._status: AttemptStatus | None = None
         self._otel: Token[Context] | None = None
         self.ended = False
@@ -308,6 +327,11 @@ class AttemptScope(Scope):
         call.open_attempts += 1
         if call.side_effect is not SideEffect.READ:
             self.recorder.announce(self)
+
+    @property
+    def over(self) -> bool:
+        """Whether the attempt ended."""
+        return self.ended
 
     def claim(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is what a framework opened this attempt for; yes only once."""
@@ -320,6 +344,12 @@ class AttemptScope(Scope):
         with guard:
             self._facts["sent"] = word(Known, sent)
 
+    def learn(self, **facts: Any) -> None:
+        """Tell what was seen of it while it runs, the latest word last; what the application says itself stands."""
+        with guard:
+            _check_names(facts)
+            self._learned.update(facts)
+
     def end(self, status: AttemptStatus | str, **facts: Any) -> None:
         """Say how it ended, with any of the fields of `model.records.Attempt` that tell more."""
         with guard:
@@ -327,11 +357,7 @@ class AttemptScope(Scope):
             self._status = AttemptStatus.ERROR
             self._facts["error_type"] = "UnreadableStatus"
             read = word(AttemptStatus, status)
-            unknown = facts.keys() - _ATTEMPT_FACTS
-            if unknown:
-                raise UnknownWordError(
-                    f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}"
-                )
+            _check_names(facts)
             self._status = read
             self._facts.update({"error_type": None, **facts})
 
@@ -354,7 +380,7 @@ class AttemptScope(Scope):
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
             self.end(AttemptStatus.CANCELLED)
         else:
-            timed_out = isinstance(error, TimeoutError)
+            timed_out = isinstance(error, tuple(TIMEOUTS))
             self.end(
                 AttemptStatus.TIMEOUT if timed_out else AttemptStatus.ERROR,
                 error_class=ErrorClass.UNCLASSIFIED,
@@ -362,6 +388,8 @@ class AttemptScope(Scope):
             )
             with guard:
                 self._facts["raised"] = raised(error)
+                if self.witness is not None:
+                    self.learn(**self.witness(error))
 
     def close(self) -> None:
         """End the attempt, as ok where nothing else was said; only the first time counts."""
@@ -369,6 +397,7 @@ class AttemptScope(Scope):
             if not self.ended and not self.inherited:
                 self.ended = True
                 self.call.open_attempts -= 1
-                facts = {**self._facts, "attempt_status": self._status or AttemptStatus.OK}
+                said = {name: fact for name, fact in self._facts.items() if fact is not None}
+                facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
                 self.recorder.note(NO_SIZE, Assembler.attempted, self, self.recorder.clock(), facts)
                 self.recorder.concluded(self)

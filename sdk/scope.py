@@ -40,6 +40,11 @@ class Scope:
         """Whether this scope came over a fork: its own process ends it, and nobody else does."""
         return self._process is not self.recorder.process
 
+    @property
+    def over(self) -> bool:
+        """Whether it ended; a thread that was started in it may still hold it as its current scope."""
+        return False
+
     def _enter(self) -> None:
         self._token = context.enter(self)
 
@@ -111,9 +116,8 @@ class NoScope:
         """Do nothing."""
 
     decision = call = attempt = _again
-    message = messages = finish = answer = gate = result = discovered = fail = executed = sent = end = close = enter = leave = (
-        _ignore
-    )
+    message = messages = finish = answer = gate = result = discovered = fail = executed = sent = learn = end = close = _ignore
+    enter = leave = _ignore
 
 
 NO_SCOPE = NoScope()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import platform
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ logger = logging.getLogger("toolwitness")
 
 ENTRY_POINTS = "toolwitness.instrumentations"
 """The group of entry points by which other distributions add an `Instrumentation`."""
+
+PYTHON = "python"
+"""The "distribution" of what comes with Python itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +183,7 @@ def _put_in_place(one: Instrumentation, module: ModuleType) -> None:
 
 def installed(one: Instrumentation) -> str:
     """The installed version of a framework; raises PackageNotFoundError where it is not installed."""
-    return version(one.distribution)
+    return platform.python_version() if one.distribution == PYTHON else version(one.distribution)
 
 
 def _leave_out(one: Instrumentation, found: str, why: str) -> None:

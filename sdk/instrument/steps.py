@@ -47,6 +47,8 @@ class Proposed(NamedTuple):
     id: str | None
     tool: str
     arguments: Any
+    server: str = ""
+    via: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,26 +149,28 @@ def _end(proposals: Proposals, part: ToolAnswer) -> None:
         call.close()
 
 
-def answer(decision: DecisionScope, answered: Answer) -> None:
-    """End a model step by its answer, which opens the calls that it proposes."""
+def answer(decision: DecisionScope, answered: Answer) -> list[CallScope]:
+    """End a model step by its answer; gives the calls that it opened, in order."""
+    calls: list[CallScope] = []
     with reading_guard:
         decision.facts.update(response_model=answered.model, response_id=answered.id)
         if answered.text:
             decision.answer(answered.text)
-        for proposed in answered.calls:
-            _propose(decision, proposed)
-        if answered.finish is not None and not answered.calls:
+        calls.extend(_propose(decision, proposed) for proposed in answered.calls)
+        if answered.finish is not None and not calls:
             decision.finish(answered.finish)
         for key in (answered.id, *answered.keys):
             if key is not None:
                 decision.recorder.proposals.remember(key, decision.run)
     with reading_guard:
         decision.close()
+    return calls
 
 
-def _propose(decision: DecisionScope, proposed: Proposed) -> None:
+def _propose(decision: DecisionScope, proposed: Proposed) -> CallScope:
     copy = project(proposed.arguments)
-    CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, id=proposed.id)
+    facts: dict[str, Any] = {"id": proposed.id, "via": proposed.via, "server": proposed.server}
+    return CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, **facts)
 
 
 def fail(decision: DecisionScope) -> None:

@@ -28,7 +28,7 @@ def agent_run(agent: str | None = None, *, session: str | None = None, **facts: 
     return cast("RunScope", NO_SCOPE)
 
 
-def call_of(tool: str, arguments: Any, *, id: str | None = None) -> CallScope:  # noqa: A002 -- the word that providers use
+def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "") -> CallScope:  # noqa: A002 -- the word that providers use
     """The logical call that a framework handles: the one that the model was seen to propose, else a new one.
 
     It is known by the provider's `id`; without one, by tool and arguments. One that an earlier run left pending goes on.
@@ -49,7 +49,7 @@ def call_of(tool: str, arguments: Any, *, id: str | None = None) -> CallScope:  
             pending = proposals.take_pending(id)
             if pending is not None:
                 return CallScope(pending.run, pending.tool, copy, continues=pending, awaited=True, id=id)
-            return recorder.call(tool, copy, awaited=True, id=id)
+            return recorder.call(tool, copy, server=server, awaited=True, id=id)
     return cast("CallScope", NO_SCOPE)
 
 
