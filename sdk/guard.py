@@ -36,6 +36,8 @@ def word(enum: type[E], given: E | str) -> E:
 
     Raises UnknownWordError, naming the word and those there are, which the guard reports instead of raising it at the agent.
     """
+    if type(given) is enum:
+        return given
     try:
         return enum(given)
     except ValueError:

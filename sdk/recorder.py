@@ -21,7 +21,7 @@ from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.clock import Clock, Ids, RandomIds
 from toolwitness.sdk.guard import UnknownWordError, guard
 from toolwitness.sdk.proposals import Proposals
-from toolwitness.sdk.scope import Scope
+from toolwitness.sdk.scope import NO_SIZE, Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
 from toolwitness.sdk.worker import InlineSink, Sink, Worker
@@ -153,16 +153,19 @@ class Recorder:
             )
             if self._journal is not None:
                 self._journal.started(opened)
-            self.note(64, Assembler.attempt_started, opened, call)
+            self.note(NO_SIZE, Assembler.attempt_started, opened, call)
 
     def concluded(self, attempt: AttemptScope) -> None:
-        """After an attempt: its end in the journal."""
-        if self._journal is not None:
+        """After an attempt: its end in the journal, which nobody waits for.
+
+        Where the process dies before, the attempt's own span is lost as well and its answer with it: unknown is what is left.
+        """
+        if self._journal is not None and not self.note(NO_SIZE, _ended, self._journal, attempt.span_id):
             self._journal.ended(attempt.span_id)
 
     def adopt(self, orphan: OpenAttempt) -> None:
         """Ship an attempt that a process which is gone left open."""
-        self.note(64, Assembler.adopted, orphan)
+        self.note(NO_SIZE, Assembler.adopted, orphan)
 
     @property
     def dropped(self) -> int:
@@ -177,6 +180,10 @@ class Recorder:
         """End what is open, deliver what there is and stop; False where something was left undelivered."""
         self.proposals.close()
         return self._sink.close(timeout_s)
+
+
+def _ended(_assembler: Assembler, journal: Journal, attempt_span_id: str) -> None:
+    journal.ended(attempt_span_id)
 
 
 def run_of(scope: Scope) -> RunScope:

@@ -16,16 +16,18 @@ from opentelemetry.sdk.trace.export import SpanExporter
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction import FingerprintKey, run_key
+from toolwitness.sdk.exporting import loud_exporters, quiet_exporters
 from toolwitness.sdk.guard import worker_guard
 from toolwitness.sdk.recorder import Recorder
 from toolwitness.sdk.settings import Settings
 from toolwitness.sdk.state import Journal, digest_key
-from toolwitness.sdk.transport import loud_exporters, otlp_exporter, quiet_exporters
 
 logger = logging.getLogger("toolwitness")
 
 _ORPHAN_TIMEOUT_S = 30.0
 _ORPHAN_GRACE_S = 0.5
+_importing = threading.Lock()
+os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
 _declared: dict[tuple[str, str], ToolDefinition] = {}
 
 
@@ -71,7 +73,7 @@ def start(
     _Active.journal = Journal(settings.state_dir, destination)
     _Active.exit_timeout_s = settings.exit_timeout_s
     recorder = Recorder(
-        exporter=make_exporter or partial(otlp_exporter, settings),
+        exporter=make_exporter or partial(_otlp_exporter, settings),
         clock=time.time_ns,
         key=settings.digest_key.encode() if settings.digest_key else digest_key(settings.state_dir),
         policy=settings.policy,
@@ -90,6 +92,16 @@ def start(
     )
     adopting.start()
     _Active.adopting = adopting
+
+
+def _otlp_exporter(settings: Settings) -> SpanExporter:
+    """The exporter to `settings.endpoint`; its HTTP client takes longer to import than all of ours, so not before it is needed.
+
+    A fork waits until that is done: its child would find the modules locked by a thread that it does not have.
+    """
+    with _importing:
+        from toolwitness.sdk.transport import otlp_exporter
+    return otlp_exporter(settings)
 
 
 def _fingerprints(settings: Settings) -> FingerprintKey:

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.guard import Guard, worker_guard
-from toolwitness.sdk.transport import our_export
+from toolwitness.sdk.exporting import our_export
 
 logger = logging.getLogger("toolwitness")
 
@@ -31,6 +31,7 @@ _BATCH_CHARACTERS = 512 * 1024
 _PENDING = 20_000
 _NOTES_A_TURN = 64
 _LONGEST_PAUSE_S = 30.0
+_LEAVING_S = 0.5
 
 
 class Sink(Protocol):
@@ -40,8 +41,8 @@ class Sink(Protocol):
     def dropped(self) -> int:
         """How many notes and spans were dropped because too many waited."""
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:
-        """Take a note of about `size` bytes: a method of `Assembler` and what to call it with."""
+    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> bool:
+        """Take a note of about `size` bytes: a method of `Assembler` and what to call it with; False where there is no room."""
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until everything so far is exported; False where that did not happen."""
@@ -63,6 +64,7 @@ class Outbox:
         self._most = _BATCH
         self.failed = 0
         self.dropped = 0
+        self.abandoned = False
 
     def collect(self) -> None:
         """Take over what the assembler made."""
@@ -80,8 +82,8 @@ class Outbox:
         return len(self._pending)
 
     def send(self) -> bool:
-        """Export everything in batches; stops at the first that fails."""
-        while self._pending:
+        """Export everything in batches; stops at the first that fails, and where it is abandoned."""
+        while self._pending and not self.abandoned:
             batch = self._batch()
             if not self._export(batch):
                 self.failed += 1
@@ -92,7 +94,7 @@ class Outbox:
                 self._pending.popleft()
             self.failed = 0
             self._most = min(_BATCH, self._most + max(1, self._most // 8))
-        return True
+        return not self._pending
 
     def _batch(self) -> list[ReadableSpan]:
         """The oldest spans, limited in number and in characters; at least one."""
@@ -174,18 +176,19 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._outbox: AgentOutbox | None = None
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:
+    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> bool:
         """Take a note; the only thing that the agent's thread waits for is a lock held for an addition."""
         with self._lock:
             if self._bytes + size > self._limit or self._stopping:
                 self._notes_dropped += 1
-                return
+                return False
             self._bytes += size
         self._notes.append((size, method, arguments))
         if self._asleep:
             self._wake.set()
         elif self._thread is None:
             self._start()
+        return True
 
     @property
     def dropped(self) -> int:
@@ -201,7 +204,7 @@ class Worker:
     def _run(self) -> None:
         assembler = self._make_assembler()
         outbox = self._outbox = AgentOutbox(self._make_exporter, assembler)
-        while not (self._stopping and not self._notes):
+        while not (outbox.abandoned or (self._stopping and not self._notes)):
             pause = min(self._interval * 2**outbox.failed, _LONGEST_PAUSE_S)
             self._sleep(pause if outbox else None)
             # Notes gather for one interval, longer after failures. Working them off at once would take the interpreter
@@ -209,7 +212,7 @@ class Worker:
             self._urgent.wait(pause)
             self._urgent.clear()
             flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
-            self._drain(assembler)
+            self._drain(assembler, outbox)
             outbox.collect()
             delivered = outbox.send()
             for flush in flushes:
@@ -225,9 +228,11 @@ class Worker:
         self._asleep = False
         self._wake.clear()
 
-    def _drain(self, assembler: Assembler) -> None:
+    def _drain(self, assembler: Assembler, outbox: Outbox) -> None:
         """Work through the notes that are there, letting the agent's threads run in between."""
         for done in range(len(self._notes)):
+            if outbox.abandoned:
+                return
             size, method, arguments = self._notes.popleft()
             with worker_guard:
                 method(assembler, *arguments)
@@ -248,15 +253,23 @@ class Worker:
         return flush.delivered
 
     def close(self, timeout_s: float) -> bool:
-        """Flush and stop; does not wait for a collector that did not take the last batch."""
+        """Flush and stop; does not wait for a collector that did not take the last batch.
+
+        Where time runs out the thread is told to leave what there is. It must not be in the middle of it when Python ends:
+        coming back from C++ or Rust then, it would take the process down.
+        """
         thread, outbox = self._thread, self._outbox
         self._stopping = True
         if thread is None:
             return True
         self._urgent.set()
         self._wake.set()
-        thread.join(0.1 if outbox is not None and outbox.failed else timeout_s)
-        return not thread.is_alive() and self._outbox is not None and not self._outbox
+        thread.join(0.1 if outbox is not None and outbox.failed else max(0.0, timeout_s - _LEAVING_S))
+        outbox = self._outbox
+        if thread.is_alive() and outbox is not None:
+            outbox.abandoned = True
+            thread.join(_LEAVING_S)
+        return not thread.is_alive() and outbox is not None and not outbox
 
 
 class _Flush:
@@ -281,11 +294,12 @@ class InlineSink:
         """How many spans were dropped because too many waited."""
         return self._outbox.dropped
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:  # noqa: ARG002 -- a Sink's signature
+    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> bool:  # noqa: ARG002 -- a Sink's signature
         """Work the note off."""
         method(self._assembler, *arguments)
         if len(self._assembler.out) >= _BATCH:
             self.flush(0)
+        return True
 
     def flush(self, timeout_s: float) -> bool:  # noqa: ARG002 -- a Sink's signature
         """Export what there is."""
