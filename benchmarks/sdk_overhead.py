@@ -1,10 +1,10 @@
 """What a traced tool call adds to an agent, beside a plain OpenTelemetry span and the tool decorators of four peers.
 
-Every case runs in processes of its own, in turn, against the same sink on loopback that answers 200, with the exporter over HTTP that
-each product brings. Figures of a case are the medians of its processes, less those of the bare agent:
+Every case runs in processes of its own, in turn, against the same sink on loopback that answers 200, over OTLP/HTTP. Figures of
+a case are the least of its processes, since others use the machine too, less those of the bare agent:
 
 - `tight`: wall microseconds a call in a loop that does nothing else; the median of all calls.
-- `awaiting`: the same for an async tool that waits for an echo on loopback.
+- `awaiting`: the same for an async tool that waits two milliseconds for an answer on loopback.
 - `thread`: CPU microseconds a call of the agent's own thread.
 - `process`: CPU microseconds a call of all threads until everything is delivered.
 - `start`: CPU milliseconds that importing and switching on add to the start of a process.
@@ -12,8 +12,8 @@ each product brings. Figures of a case are the medians of its processes, less th
     python benchmarks/sdk_overhead.py [--rounds 5] [--gate] [CASE ...]
     python benchmarks/sdk_overhead.py --memory 1000000
 
-A case whose package is not installed is left out with a line. OpenLLMetry's SDK needs other versions than the rest: OPENLLMETRY_PYTHON
-names an interpreter that has it.
+A case whose package is not installed is left out with a line. Peers need other versions of OpenTelemetry than we do;
+`--python mlflow=/path/bin/python` names the interpreter of a case.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -121,7 +122,7 @@ def logfire(endpoint):
 
     processor = BatchSpanProcessor(OTLPSpanExporter(f"{endpoint}/v1/traces"), max_queue_size=100_000)
     logfire.configure(send_to_logfire=False, console=False, additional_span_processors=[processor], inspect_arguments=False)
-    return (lambda function: logfire.instrument("execute_tool", record_return=True)(function)), logfire.force_flush
+    return logfire.instrument("execute_tool", record_return=True), logfire.force_flush
 
 
 def mlflow(endpoint):
@@ -242,13 +243,12 @@ class _Sink(BaseHTTPRequestHandler):
 
 async def _echo(reader, writer):
     while data := await reader.read(1):
+        await asyncio.sleep(0.002)
         writer.write(data)
 
 
 def serve():
     """Be the sink and the echo; print both ports."""
-    import threading
-
     sink = ThreadingHTTPServer(("127.0.0.1", 0), _Sink)
     threading.Thread(target=sink.serve_forever, daemon=True).start()
 
@@ -260,10 +260,11 @@ def serve():
     asyncio.run(run())
 
 
-def _process(case, *arguments):
-    python = os.environ.get("OPENLLMETRY_PYTHON", sys.executable) if case == "openllmetry" else sys.executable
-    environment = os.environ | {"LOGFIRE_IGNORE_NO_CONFIG": "1", "TRACELOOP_TELEMETRY": "false"}
-    done = subprocess.run([python, __file__, *map(str, arguments)], capture_output=True, text=True, env=environment)
+def _process(case, *arguments, python=sys.executable):
+    environ = os.environ | {"LOGFIRE_IGNORE_NO_CONFIG": "1", "TRACELOOP_TELEMETRY": "false"}
+    done = subprocess.run(
+        [python, __file__, *map(str, arguments)], capture_output=True, text=True, env=environ, check=False
+    )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         print(f"{case}: left out ({reason})", file=sys.stderr)
@@ -271,22 +272,19 @@ def _process(case, *arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def compare(names, rounds, endpoint, echo_port):
-    """The median figures of each case, less those of the bare agent."""
+def compare(names, rounds, pythons, endpoint, echo_port):
+    """The least figures of each case, less those of the bare agent."""
     found = {name: [] for name in ("bare", *names)}
     for _ in range(rounds):
         for name in list(found):
-            figures = _process(name, "--measure", name, endpoint, echo_port)
+            figures = _process(name, "--measure", name, endpoint, echo_port, python=pythons.get(name, sys.executable))
             if figures is None:
                 del found[name]
             else:
                 found[name].append(figures)
-    medians = {
-        name: {figure: statistics.median(one[figure] for one in several) for figure in several[0]}
-        for name, several in found.items()
-    }
-    floor = medians.pop("bare")
-    return {name: {figure: value - floor[figure] for figure, value in row.items()} for name, row in medians.items()}
+    least = {name: {figure: min(one[figure] for one in several) for figure in several[0]} for name, several in found.items()}
+    floor = least.pop("bare")
+    return {name: {figure: value - floor[figure] for figure, value in row.items()} for name, row in least.items()}
 
 
 def show(rows):
@@ -318,6 +316,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=CASES[1:], metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--python", action="append", default=[], metavar="CASE=PATH")
     parser.add_argument("--gate", action="store_true")
     parser.add_argument("--memory", type=int, metavar="CALLS")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -338,7 +337,7 @@ def main():
             grown = _process("toolwitness", "--grow", given.memory, endpoint)
             print(f"{grown['calls']:,} calls: {grown['grown_mb']:+.1f} MB (at most {GATE_MEMORY_MB:.0f} are promised)")
             return int(given.gate and grown["grown_mb"] > GATE_MEMORY_MB)
-        rows = compare(given.cases, given.rounds, endpoint, echo)
+        rows = compare(given.cases, given.rounds, dict(pair.split("=", 1) for pair in given.python), endpoint, echo)
         show(rows)
         missed = list(misses(rows)) if given.gate else []
         print(*missed, sep="\n")

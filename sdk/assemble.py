@@ -35,6 +35,7 @@ from toolwitness.model.records import (
 )
 from toolwitness.redaction import FingerprintKey, Minimal, Projection, RedactionPolicy, clean
 from toolwitness.redaction.flowback import holds_placeholder
+from toolwitness.redaction.projection import DEFAULT_LIMITS
 from toolwitness.sdk.announce import Announcements
 from toolwitness.sdk.executions import Executions
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
@@ -254,7 +255,7 @@ class Assembler(Executions):
         notes: _DecisionNotes | None = call.decision.noted if call.decision is not None else None
         definition, registered, visible = self._resolve(call, notes)
         value = _parsed(copy.value)
-        arguments, minimal = self._redacted(value, definition, call, "args")
+        arguments, minimal = self._redacted(_copied(value, copy), definition, call, "args")
         call.noted = _CallNotes(
             definition=definition,
             registered=registered,
@@ -339,7 +340,9 @@ class Assembler(Executions):
             self.call_proposed(call, Projection(None, 1, truncated=True))
         notes: _CallNotes = call.noted
         value = None if copy is None else copy.value
-        result, minimal = (None, None) if copy is None else self._redacted(_parsed(value), notes.definition, call, "result")
+        result, minimal = None, None
+        if copy is not None:
+            result, minimal = self._redacted(_copied(_parsed(value), copy), notes.definition, call, "result")
         record = Call(
             **self._identity(call, notes),
             arguments=notes.arguments,
@@ -424,6 +427,11 @@ def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) 
     if definition is not None:
         return definition.server
     return tool_name(call.server, registered=known) if call.server else ""
+
+
+def _copied(value: Any, copy: Projection) -> Any:
+    """The copy itself where its value is meant and surely within the limits of what may leave, so that none is made twice."""
+    return copy if value is copy.value and copy.size <= DEFAULT_LIMITS.string else value
 
 
 def _parsed(value: Any) -> Any:

@@ -100,7 +100,7 @@ def _otlp_exporter(settings: Settings) -> SpanExporter:
     A fork waits until that is done: its child would find the modules locked by a thread that it does not have.
     """
     with _importing:
-        from toolwitness.sdk.transport import otlp_exporter
+        from toolwitness.sdk.transport import otlp_exporter  # noqa: PLC0415 -- as said above
     return otlp_exporter(settings)
 
 
@@ -148,6 +148,8 @@ def stop() -> None:
             if _Active.adopting is not None:
                 _Active.adopting.join(_ORPHAN_GRACE_S)
             delivered = recorder.close(_Active.exit_timeout_s)
+            if delivered and _Active.adopting is not None:
+                _Active.adopting.join(_ORPHAN_GRACE_S)  # it has only to remove the files of what was delivered
             if delivered and _Active.journal is not None:
                 _Active.journal.close()
         loud_exporters()

@@ -21,15 +21,15 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from toolwitness.sdk.assemble import Assembler
-from toolwitness.sdk.guard import Guard, worker_guard
 from toolwitness.sdk.exporting import our_export
+from toolwitness.sdk.guard import Guard, worker_guard
 
 logger = logging.getLogger("toolwitness")
 
 _BATCH = 512
 _BATCH_CHARACTERS = 512 * 1024
 _PENDING = 20_000
-_NOTES_A_TURN = 64
+_BREATH_S = 50e-6
 _LONGEST_PAUSE_S = 30.0
 _LEAVING_S = 0.5
 
@@ -212,7 +212,7 @@ class Worker:
             self._urgent.wait(pause)
             self._urgent.clear()
             flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
-            self._drain(assembler, outbox)
+            self._drain(assembler, outbox, hurry=bool(flushes))
             outbox.collect()
             delivered = outbox.send()
             for flush in flushes:
@@ -228,9 +228,13 @@ class Worker:
         self._asleep = False
         self._wake.clear()
 
-    def _drain(self, assembler: Assembler, outbox: Outbox) -> None:
-        """Work through the notes that are there, letting the agent's threads run in between."""
-        for done in range(len(self._notes)):
+    def _drain(self, assembler: Assembler, outbox: Outbox, *, hurry: bool) -> None:
+        """Work through the notes that are there.
+
+        Between two of them the interpreter is the agent's, unless somebody waits for us: giving it up for no time at all
+        would not do, since a thread that waits for it needs longer than that to wake up.
+        """
+        for _ in range(len(self._notes)):
             if outbox.abandoned:
                 return
             size, method, arguments = self._notes.popleft()
@@ -238,8 +242,8 @@ class Worker:
                 method(assembler, *arguments)
             with self._lock:
                 self._bytes -= size
-            if done % _NOTES_A_TURN == 0:
-                time.sleep(0)
+            if not (hurry or self._stopping or self._flushes):
+                time.sleep(_BREATH_S)
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until everything so far is exported; False where that did not happen in time or an export failed."""
@@ -269,7 +273,7 @@ class Worker:
         if thread.is_alive() and outbox is not None:
             outbox.abandoned = True
             thread.join(_LEAVING_S)
-        return not thread.is_alive() and outbox is not None and not outbox
+        return not (thread.is_alive() or outbox is None or outbox or self._notes)
 
 
 class _Flush:
