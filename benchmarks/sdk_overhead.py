@@ -262,9 +262,7 @@ def serve():
 
 def _process(case, *arguments, python=sys.executable):
     environ = os.environ | {"LOGFIRE_IGNORE_NO_CONFIG": "1", "TRACELOOP_TELEMETRY": "false"}
-    done = subprocess.run(
-        [python, __file__, *map(str, arguments)], capture_output=True, text=True, env=environ, check=False
-    )
+    done = subprocess.run([python, __file__, *map(str, arguments)], capture_output=True, text=True, env=environ, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         print(f"{case}: left out ({reason})", file=sys.stderr)
