@@ -40,7 +40,10 @@ ARGUMENTS = {
 }
 RESULT = {
     "status": "ok",
-    "items": [{"id": f"id-{n}", "name": f"Item number {n}", "price": n * 1.5, "stock": n} for n in range(16)],
+    "order": "A-1234567",
+    "items": [
+        {"sku": f"SKU-{n:05}", "title": "Wireless keyboard, silent, ISO layout", "price": n * 1.5, "stock": n} for n in range(10)
+    ],
 }
 CALLS, AWAITED, WARM = 4000, 1500, 300
 GATE_TIGHT_US = 60.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextvars import Token
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,15 +21,12 @@ from toolwitness.model.enums import (
 )
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
-from toolwitness.sdk import context
 from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
-
     from toolwitness.sdk.scopes import DecisionScope, RunScope
 
 _ATTEMPT_FACTS = frozenset(
@@ -301,9 +297,9 @@ Witness = Callable[[BaseException], dict[str, Any]]
 
 
 class AttemptScope(Scope):
-    """One physical try. Inside `with`, it is also OpenTelemetry's current span where the application has no provider."""
+    """One physical try."""
 
-    __slots__ = ("_facts", "_learned", "_otel", "_status", "call", "ended", "ordinal", "unclaimed", "witness")
+    __slots__ = ("_facts", "_learned", "_status", "call", "ended", "ordinal", "unclaimed", "witness")
 
     def __init__(
         self,
@@ -321,7 +317,6 @@ class AttemptScope(Scope):
         self._learned: dict[str, Any] = {}
         self.witness: Witness | None = None
         self._status: AttemptStatus | None = None
-        self._otel: Token[Context] | None = None
         self.ended = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
@@ -360,15 +355,6 @@ class AttemptScope(Scope):
             _check_names(facts)
             self._status = read
             self._facts.update({"error_type": None, **facts})
-
-    def _enter(self) -> None:
-        super()._enter()
-        self._otel = context.enter_otel(self.trace_id, self.span_id)
-
-    def _leave(self) -> None:
-        context.leave_otel(self._otel)
-        self._otel = None
-        super()._leave()
 
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None and self._status is None:

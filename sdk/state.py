@@ -74,7 +74,9 @@ class OpenAttempt(NamedTuple):
 
 
 def _json(given: str | int | None) -> str:
-    return str(given) if type(given) is int else "null" if given is None else encode_basestring_ascii(given)
+    if isinstance(given, int):
+        return str(given)
+    return "null" if given is None else encode_basestring_ascii(given)
 
 
 class Orphan(NamedTuple):

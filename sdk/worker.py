@@ -165,7 +165,7 @@ class Worker:
 
     def _reset(self) -> None:
         """Begin anew; after a fork the parent's thread, locks and sockets are not ours."""
-        self._notes: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
+        self._notes: deque[tuple[Any, ...]] = deque()  # size, method, its arguments: one object each
         self._bytes = 0
         self._lock = threading.Lock()
         self._asleep = False
@@ -183,7 +183,7 @@ class Worker:
                 self._notes_dropped += 1
                 return False
             self._bytes += size
-        self._notes.append((size, method, arguments))
+        self._notes.append((size, method, *arguments))
         if self._asleep:
             self._wake.set()
         elif self._thread is None:
@@ -237,7 +237,7 @@ class Worker:
         for _ in range(len(self._notes)):
             if outbox.abandoned:
                 return
-            size, method, arguments = self._notes.popleft()
+            size, method, *arguments = self._notes.popleft()
             with worker_guard:
                 method(assembler, *arguments)
             with self._lock:
