@@ -42,7 +42,8 @@ RESULT = {
     "status": "ok",
     "order": "A-1234567",
     "items": [
-        {"sku": f"SKU-{n:05}", "title": "Wireless keyboard, silent, ISO layout", "price": n * 1.5, "stock": n} for n in range(10)
+        {"sku": f"SKU-{n:05}", "title": "Wireless keyboard, silent, ISO layout", "price": n * 1.5, "stock": n}
+        for n in range(10)
     ],
 }
 CALLS, AWAITED, WARM = 4000, 1500, 300

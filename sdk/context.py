@@ -1,6 +1,6 @@
 """Which scope of ours is the current one, in a context variable of our own.
 
-OpenTelemetry's own current context is only read, never set: what the application's spans and requests belong to stays as it was.
+OpenTelemetry's own current context is only read, never set: what the application's spans and requests belong to stays so.
 """
 
 from __future__ import annotations

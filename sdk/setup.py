@@ -10,24 +10,25 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-
-from opentelemetry.sdk.trace.export import SpanExporter
+from typing import TYPE_CHECKING
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction import FingerprintKey, run_key
 from toolwitness.sdk.exporting import loud_exporters, quiet_exporters
 from toolwitness.sdk.guard import worker_guard
+from toolwitness.sdk.late import late_imports
 from toolwitness.sdk.recorder import Recorder
 from toolwitness.sdk.settings import Settings
 from toolwitness.sdk.state import Journal, digest_key
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 logger = logging.getLogger("toolwitness")
 
 _ORPHAN_TIMEOUT_S = 30.0
 _ORPHAN_GRACE_S = 0.5
-_importing = threading.Lock()
-os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
 _declared: dict[tuple[str, str], ToolDefinition] = {}
 
 
@@ -95,11 +96,8 @@ def start(
 
 
 def _otlp_exporter(settings: Settings) -> SpanExporter:
-    """The exporter to `settings.endpoint`; its HTTP client takes longer to import than all of ours, so not before it is needed.
-
-    A fork waits until that is done: its child would find the modules locked by a thread that it does not have.
-    """
-    with _importing:
+    """The exporter to `settings.endpoint`; its HTTP client takes longer to import than all of ours."""
+    with late_imports:
         from toolwitness.sdk.transport import otlp_exporter  # noqa: PLC0415 -- as said above
     return otlp_exporter(settings)
 

@@ -15,14 +15,16 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
-
-from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.exporting import our_export
 from toolwitness.sdk.guard import Guard, worker_guard
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+    from toolwitness.sdk.assemble import Assembler
 
 logger = logging.getLogger("toolwitness")
 
@@ -34,6 +36,25 @@ _LONGEST_PAUSE_S = 30.0
 _LEAVING_S = 0.5
 
 
+Note = Literal[
+    "adopted",
+    "answered",
+    "attempt_started",
+    "attempted",
+    "call_ended",
+    "call_proposed",
+    "concluded",
+    "decision_ended",
+    "decision_started",
+    "executed",
+    "gated",
+    "message",
+    "run_ended",
+    "run_started",
+]
+"""What a note says happened: a method of `Assembler`, by its name, since the agent's thread has no need of the rest of it."""
+
+
 class Sink(Protocol):
     """Where scopes put their notes."""
 
@@ -41,8 +62,8 @@ class Sink(Protocol):
     def dropped(self) -> int:
         """How many notes and spans were dropped because too many waited."""
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> bool:
-        """Take a note of about `size` bytes: a method of `Assembler` and what to call it with; False where there is no room."""
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:
+        """Take a note of about `size` bytes with its arguments; False where there is no room."""
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until everything so far is exported; False where that did not happen."""
@@ -111,7 +132,7 @@ class Outbox:
         with our_export():
             # Made when there is something to export: where that fails (a file that is held), the next batch tries again.
             self._exporter = self._exporter or self._make_exporter()
-            return self._exporter.export(batch) is SpanExportResult.SUCCESS
+            return getattr(self._exporter.export(batch), "name", None) == "SUCCESS"
 
     def shutdown(self) -> None:
         """Close the exporter."""
@@ -127,6 +148,11 @@ class AgentOutbox(Outbox):
         super().__init__(make_exporter, assembler)
         self._exporting = Guard(everything=True, reports=False)
         self._warned = False
+
+    def prepare(self) -> None:
+        """Make the exporter, so that the first batch, which may be that of the process's end, does not wait for its imports."""
+        with self._exporting, our_export():
+            self._exporter = self._make_exporter()
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
         with self._exporting:
@@ -146,7 +172,7 @@ class AgentOutbox(Outbox):
 
 
 class Worker:
-    """A `Sink` with a thread of its own, started by the first note and again after a fork."""
+    """A `Sink` with a thread of its own, started by `start` or the first note, and after a fork by the first note."""
 
     def __init__(
         self,
@@ -165,7 +191,7 @@ class Worker:
 
     def _reset(self) -> None:
         """Begin anew; after a fork the parent's thread, locks and sockets are not ours."""
-        self._notes: deque[tuple[Any, ...]] = deque()  # size, method, its arguments: one object each
+        self._notes: deque[tuple[Any, ...]] = deque()  # size, note, its arguments: one object each
         self._bytes = 0
         self._lock = threading.Lock()
         self._asleep = False
@@ -176,18 +202,18 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._outbox: AgentOutbox | None = None
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> bool:
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:
         """Take a note; the only thing that the agent's thread waits for is a lock held for an addition."""
         with self._lock:
             if self._bytes + size > self._limit or self._stopping:
                 self._notes_dropped += 1
                 return False
             self._bytes += size
-        self._notes.append((size, method, *arguments))
+        self._notes.append((size, note, *arguments))
         if self._asleep:
             self._wake.set()
         elif self._thread is None:
-            self._start()
+            self.start()
         return True
 
     @property
@@ -195,7 +221,8 @@ class Worker:
         """How many notes and spans were dropped because too many waited."""
         return self._notes_dropped + (0 if self._outbox is None else self._outbox.dropped)
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start the thread, if it does not run yet."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="toolwitness", daemon=True)
@@ -204,6 +231,7 @@ class Worker:
     def _run(self) -> None:
         assembler = self._make_assembler()
         outbox = self._outbox = AgentOutbox(self._make_exporter, assembler)
+        outbox.prepare()
         while not (outbox.abandoned or (self._stopping and not self._notes)):
             pause = min(self._interval * 2**outbox.failed, _LONGEST_PAUSE_S)
             self._sleep(pause if outbox else None)
@@ -237,9 +265,9 @@ class Worker:
         for _ in range(len(self._notes)):
             if outbox.abandoned:
                 return
-            size, method, *arguments = self._notes.popleft()
+            size, note, *arguments = self._notes.popleft()
             with worker_guard:
-                method(assembler, *arguments)
+                getattr(assembler, note)(*arguments)
             with self._lock:
                 self._bytes -= size
             if not (hurry or self._stopping or self._flushes):
@@ -298,9 +326,9 @@ class InlineSink:
         """How many spans were dropped because too many waited."""
         return self._outbox.dropped
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> bool:  # noqa: ARG002 -- a Sink's signature
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:  # noqa: ARG002 -- a Sink's signature
         """Work the note off."""
-        method(self._assembler, *arguments)
+        getattr(self._assembler, note)(*arguments)
         if len(self._assembler.out) >= _BATCH:
             self.flush(0)
         return True

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import logging
-import platform
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, version
@@ -183,7 +183,7 @@ def _put_in_place(one: Instrumentation, module: ModuleType) -> None:
 
 def installed(one: Instrumentation) -> str:
     """The installed version of a framework; raises PackageNotFoundError where it is not installed."""
-    return platform.python_version() if one.distribution == PYTHON else version(one.distribution)
+    return ".".join(map(str, sys.version_info[:3])) if one.distribution == PYTHON else version(one.distribution)
 
 
 def _leave_out(one: Instrumentation, found: str, why: str) -> None:

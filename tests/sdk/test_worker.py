@@ -138,11 +138,18 @@ def test_an_inline_recorder_exports_in_batches(switch):
 
 def test_the_thread_leaves_between_two_notes():
     """A thread that is in the middle of one when Python ends would take the process down; what it leaves is not delivered."""
-    worker = Worker(InMemorySpanExporter, lambda: SimpleNamespace(out=[]), queue_bytes=10**6, interval_s=0.001)
     begun = threading.Event()
     worked = []
+
+    def work(number):
+        begun.set()
+        worked.append(number)
+        time.sleep(0.01)
+
+    assembler = SimpleNamespace(out=[], message=work)
+    worker = Worker(InMemorySpanExporter, lambda: assembler, queue_bytes=10**6, interval_s=0.001)
     for number in range(1000):
-        worker.put(1, lambda _assembler, number=number: (begun.set(), worked.append(number), time.sleep(0.01)))
+        worker.put(1, "message", number)
     begun.wait(10)
 
     assert not worker.close(0)
