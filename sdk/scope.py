@@ -24,7 +24,7 @@ NO_SIZE = 64
 class Scope:
     """What all scopes share: a recorder, ids, a start, and being the current scope inside `with`."""
 
-    __slots__ = ("_process", "_token", "parent_span_id", "recorder", "span_id", "start_ns", "trace_id")
+    __slots__ = ("_process", "_token", "outer", "parent_span_id", "recorder", "span_id", "start_ns", "trace_id")
 
     def __init__(self, recorder: Recorder, trace_id: str, parent_span_id: str | None) -> None:
         self.recorder = recorder
@@ -34,6 +34,8 @@ class Scope:
         self.start_ns = recorder.clock()
         self._process = recorder.process
         self._token: Token[Scope | None] | None = None
+        self.outer: Scope | None = None
+        """The scope that this one was last entered in."""
 
     @property
     def inherited(self) -> bool:
@@ -46,6 +48,7 @@ class Scope:
         return False
 
     def _enter(self) -> None:
+        self.outer = context.current.get()
         self._token = context.enter(self)
 
     def _leave(self) -> None:

@@ -15,6 +15,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any, Protocol
 
 from opentelemetry.sdk.trace import ReadableSpan
@@ -196,7 +197,7 @@ class Worker:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="toolwitness", daemon=True)
-                self._thread.start()
+                Context().run(self._thread.start)  # it belongs to no call, though one may have put the first note
 
     def _run(self) -> None:
         assembler = self._make_assembler()
