@@ -35,7 +35,7 @@ class Scope:
         self._process = recorder.process
         self._token: Token[Scope | None] | None = None
         self.outer: Scope | None = None
-        """The scope that this one was last entered in."""
+        """The scope that this one was last entered in, known beyond its end as long as that one goes on."""
 
     @property
     def inherited(self) -> bool:
@@ -55,6 +55,8 @@ class Scope:
         if self._token is not None:
             context.leave(self._token)
             self._token = None
+            while self.outer is not None and self.outer.over:  # or tasks that start each other in turn would never be let go
+                self.outer = self.outer.outer
 
     def enter(self) -> None:
         """Make this the current scope, without beginning or ending it: for one step of a generator, or a request."""

@@ -73,7 +73,7 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
-        _own("httpx", "httpx", "httpx", "0.25", "1"),
+        _own("httpx", "httpx", "httpx", "0.26", "1"),
         _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
         _own("openai", "openai", "openai", "2.0", "4"),

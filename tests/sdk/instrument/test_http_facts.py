@@ -314,6 +314,30 @@ def test_a_refusal_in_a_tool_in_a_tool_is_one_of_both(session, server):
     assert facts(session, "refused_inside")[1] == facts(session, "outside")[1] == "no"
 
 
+def test_a_thread_that_outlives_the_inner_tool_still_is_in_the_outer_one(instrument, server):
+    """What it sends is sent while the outer attempt runs."""
+    ended = threading.Event()
+    thread = threading.Thread(target=lambda: ended.wait(20) and httpx.post(server.url + "/200", timeout=LONG_S))
+
+    @toolwitness.tool
+    def starting():
+        thread.start()
+
+    @toolwitness.tool
+    def outermost():
+        starting()
+        ended.set()
+        thread.join()
+        httpx.post(server.refused)
+
+    with instrument("httpx", "threads") as recorded:
+        with contextlib.suppress(httpx.ConnectError):
+            outermost()
+        sent = {one.tool: str(recorded.attempts(one.call_id)[0].sent) for one in recorded.records(RecordKind.CALL)}
+
+    assert sent == {"starting": "unknown", "outermost": "yes"}
+
+
 def test_what_the_application_says_stands(session, server):
     """It knows better what its tool does."""
     with toolwitness.call("told") as call, call.attempt(transport="queue") as attempt:

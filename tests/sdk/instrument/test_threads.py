@@ -300,7 +300,7 @@ def test_without_a_scope_nothing_is_in_between(recorded):
     """What is submitted reaches the pool as it is."""
     del recorded
     with ThreadPoolExecutor(1) as pool:
-        error = pool.submit(fails).exception()
+        error = contextvars.Context().run(pool.submit, fails).exception()
 
     assert [frame.name for frame in traceback.extract_tb(error.__traceback__)] == ["run", "fails"]
 
