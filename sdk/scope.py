@@ -48,14 +48,15 @@ class Scope:
         return False
 
     def _enter(self) -> None:
-        self.outer = context.current.get()
+        current = context.current.get()
+        self.outer = self.outer if current is self else current
         self._token = context.enter(self)
 
     def _leave(self) -> None:
         if self._token is not None:
             context.leave(self._token)
             self._token = None
-            while self.outer is not None and self.outer.over:  # or tasks that start each other in turn would never be let go
+            if self.outer is not None and self.outer.over:  # or tasks that start each other in turn would never be let go
                 self.outer = self.outer.outer
 
     def enter(self) -> None:

@@ -5,6 +5,7 @@ import contextvars
 import gc
 import inspect
 import pickle
+import platform
 import threading
 import traceback
 import weakref
@@ -15,8 +16,12 @@ import pytest
 import toolwitness
 from toolwitness.model.enums import RecordKind
 from toolwitness.sdk import context
+from toolwitness.sdk.instrument.registry import OWN
 from toolwitness.sdk.instrument.threads import _starting
 
+pytestmark = pytest.mark.skipif(
+    not OWN["threads"].fits(platform.python_version()), reason="threads of this version of Python are not supported"
+)
 APPLICATION = contextvars.ContextVar("application", default="unset")
 
 
