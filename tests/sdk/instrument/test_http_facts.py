@@ -13,8 +13,11 @@ import requests
 import urllib3
 
 import toolwitness
+from toolwitness.collector.embedded import StoreExporter
+from toolwitness.collector.store.store import Store
 from toolwitness.model.enums import RecordKind
-from toolwitness.sdk import calls
+from toolwitness.sdk import Settings, calls, setup
+from toolwitness.sdk.instrument import registry
 from toolwitness.tests.fakes.misbehaving_server import MisbehavingServer
 
 SHORT_S = 0.2
@@ -109,6 +112,18 @@ def _session(request, instrument):
         make.recorded = recorded
         make.refused = REFUSED[request.param.partition("-")[0]]
         yield make
+
+
+@contextlib.contextmanager
+def instrumented(state_dir, make_exporter):
+    """Record requests of httpx, to an exporter of the test's own."""
+    setup.start(Settings(state_dir=state_dir, export_interval_s=0.01), make_exporter)
+    registry.switch_on(registry.choose(["httpx"]))
+    try:
+        yield
+    finally:
+        registry.switch_off()
+        setup.stop()
 
 
 def run(function, name="http_tool"):
@@ -483,6 +498,35 @@ def test_a_model_that_a_tool_asks_is_a_fact_of_its_attempt(instrument, model):
         attempt = recorded.one(RecordKind.ATTEMPT)
 
     assert (attempt.transport, str(attempt.sent), attempt.remote_status) == ("http", "yes", 200)
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"),
+    [
+        ("/202", "succeeded"),
+        ("/500", "unknown_commit"),
+        ("/reset", "unknown_commit"),
+        ("/silent", "unknown_commit"),
+        ("refused", "failed"),
+        ("full", "failed"),
+    ],
+)
+def test_what_becomes_of_a_write(tmp_path, server, path, outcome):
+    """A connection that was refused or took too long is a failure that can be tried again; the rest may have committed."""
+    store = Store.open(tmp_path / "spans.duckdb")
+
+    @toolwitness.tool(side_effect="write")
+    def submit():
+        url = server.url + path if path.startswith("/") else getattr(server, path)
+        httpx.post(url, timeout=SHORT_S if path in {"/silent", "full"} else LONG_S, trust_env=False).raise_for_status()
+
+    with contextlib.closing(store), instrumented(tmp_path, lambda: StoreExporter(store)):
+        with contextlib.suppress(httpx.HTTPError), toolwitness.run("task", id="r-1"):
+            submit()
+        assert setup.flush(20)
+        (call,) = store.query("replay_calls", {"run": "r-1"}).to_pylist()
+
+    assert call["outcome"] == outcome
 
 
 @pytest.mark.parametrize(

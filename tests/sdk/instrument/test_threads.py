@@ -310,7 +310,9 @@ def test_without_a_scope_nothing_is_in_between(recorded):
     assert [frame.name for frame in traceback.extract_tb(error.__traceback__)] == ["run", "fails"]
 
 
-@pytest.mark.parametrize(("owner", "name"), [(threading.Thread, "start"), (ThreadPoolExecutor, "submit")])
+@pytest.mark.parametrize(
+    ("owner", "name"), [(threading.Thread, "start"), (threading.Thread, "_bootstrap_inner"), (ThreadPoolExecutor, "submit")]
+)
 def test_taken_back_it_is_as_it_was(instrument, owner, name):
     """Every method is the one that it was."""
     before = vars(owner)[name]
