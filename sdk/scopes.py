@@ -84,6 +84,11 @@ class RunScope(Scope):
         if not self.nested:
             recorder.note(NO_SIZE, "run_started", self.id)
 
+    @property
+    def over(self) -> bool:
+        """Whether the run ended."""
+        return self._ended
+
     def message(self, role: str, text: str) -> None:
         """Tell a system or user text that the model reads, so that argument values can be traced to it."""
         with guard:

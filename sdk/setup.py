@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ def start(
     adopting = threading.Thread(
         target=_adopt_orphans, args=(recorder, _Active.journal), name="toolwitness-orphans", daemon=True
     )
-    adopting.start()
+    Context().run(adopting.start)
     _Active.adopting = adopting
 
 

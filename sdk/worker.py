@@ -15,6 +15,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from toolwitness.sdk.exporting import our_export
@@ -226,7 +227,7 @@ class Worker:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="toolwitness", daemon=True)
-                self._thread.start()
+                Context().run(self._thread.start)  # it belongs to no call, though one may have put the first note
 
     def _run(self) -> None:
         assembler = self._make_assembler()

@@ -73,10 +73,14 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
+        _own("httpx", "httpx", "httpx", "0.26", "1"),
+        _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
         _own("openai", "openai", "openai", "2.0", "4"),
         _own("openai_agents", "agents", "openai-agents", "0.20", "1"),
         _own("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "2.0", "3"),
+        _own("requests", "requests", "requests", "2.31", "3"),
+        _own("threads", "threading", PYTHON, "3.11", "3.14"),
     )
 }
 """Those that come with toolwitness, by name."""

@@ -76,7 +76,10 @@ def play(agent, mode, script, orders=None):
         raised = seen(error, state.url)
     finally:
         stop()
-    sent = [(path, ADDRESS.sub(b"0x", body).replace(state.url.encode(), b"URL")) for path, body, _ in state.requests]
+    sent = [
+        (path, ADDRESS.sub(b"0x", body).replace(state.url.encode(), b"URL"), dict(headers, host="", Host=""))
+        for path, body, headers in state.requests
+    ]
     return Played(gave=gave, raised=raised, did=orders.ledger, sent=sent)
 
 
