@@ -73,7 +73,9 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
+        _own("fastmcp", "fastmcp", "fastmcp-slim", "4.0", "5"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
+        _own("mcp", "mcp", "mcp", "1.22", "3"),
         _own("openai", "openai", "openai", "2.0", "4"),
         _own("openai_agents", "agents", "openai-agents", "0.20", "1"),
         _own("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "2.0", "3"),
