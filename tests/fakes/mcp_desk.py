@@ -3,7 +3,7 @@
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-import mcp.types as types
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.types import ToolAnnotations
 
@@ -31,11 +31,13 @@ def desk(orders):
 
 def low_level_desk(handle):
     """A server that leaves each call to `handle(name, arguments)`, which gives texts."""
-    listed = [types.Tool(**{"name": name, "inputSchema": schema}) for name, schema in SCHEMAS.items()]
+    listed = [types.Tool(name=name, inputSchema=schema) for name, schema in SCHEMAS.items()]
     if NEW:
 
         async def call(_, params):
-            return types.CallToolResult(content=[types.TextContent(type="text", text=await handle(params.name, params.arguments))])
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text=await handle(params.name, params.arguments))]
+            )
 
         async def tools(_, __):
             return types.ListToolsResult(tools=listed)

@@ -44,7 +44,12 @@ def test_a_served_call_is_a_call_with_one_attempt_of_a_run_of_its_own(serve):
     call = recorded.one(RecordKind.CALL)
 
     assert recorded.story()["calls"] == [("search_orders", "ok", 1, ALLOWED)]
-    assert (call.server, call.registered, call.side_effect, call.arguments_valid) == ("desk", Known.YES, SideEffect.READ, "valid")
+    assert (call.server, call.registered, call.side_effect, call.arguments_valid) == (
+        "desk",
+        Known.YES,
+        SideEffect.READ,
+        "valid",
+    )
     assert recorded.records(RecordKind.ATTEMPT_START) == []
 
 
