@@ -1,6 +1,6 @@
 """An MCP server over stdin and stdout, by hand, so that a test decides what goes over the wire. What a tool does is its name.
 
-`die` ends the process after it read the request, `silent` never answers.
+`die` ends the process after it read the request, `silent` never answers, `echo` gives back what was asked.
 """
 
 import json
@@ -18,7 +18,7 @@ HINTS = {"search_orders": {"readOnlyHint": True}, "submit_refund": {"destructive
 OBJECT = {"type": "object", "properties": {"query": {"type": "string"}}}
 TOOLS = [
     {"name": name, "description": f"Do {name}.", "inputSchema": OBJECT, "annotations": HINTS.get(name, {})}
-    for name in (*RESULTS, "die", "silent")
+    for name in (*RESULTS, "die", "silent", "echo")
 ]
 INFO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "desk", "version": "1"}}
 
@@ -34,6 +34,8 @@ def answer(method, params):
         sys.exit()
     if name == "silent":
         return None
+    if name == "echo":
+        return {"result": {"content": [{"type": "text", "text": json.dumps(params, sort_keys=True)}]}}
     if method == "tools/call" and name in RESULTS:
         return {"result": RESULTS[name]}
     return {"error": {"code": -32602, "message": f"Unknown tool: {name}"}}

@@ -271,6 +271,28 @@ def test_a_call_that_a_model_proposed_is_found_by_tool_and_arguments(play, model
     assert all(call.decision_id is not None for call in calls)
 
 
+def test_what_is_sent_is_what_would_be_sent_without_us(instrument):
+    """Not even the ids of our spans, which the package would send along, in an attempt of a decorated tool neither."""
+
+    async def use(session):
+        @toolwitness.tool
+        async def lookup():
+            return await session.call_tool("echo", {"query": "lamp"})
+
+        answers = [await session.call_tool("echo", {"query": "lamp"}, meta={"own": 1}), await lookup()]
+        return [answer.content[0].text for answer in answers]
+
+    async def main():
+        async with connected() as session:
+            return await use(session)
+
+    bare = asyncio.run(main())
+    with instrument("mcp"):
+        with_us = asyncio.run(main())
+
+    assert with_us == bare
+
+
 def test_what_the_application_declared_stands(play, monkeypatch):
     """A server's hint does not make a reading tool of one that the application knows to write."""
     monkeypatch.setattr("toolwitness.sdk.setup._declared", {})
