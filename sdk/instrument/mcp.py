@@ -135,31 +135,29 @@ def _is_called(name: str, tool: str) -> bool:
 class _Trial:
     """One request while it is on its way; without a `call` its attempt is another's, which learns how it travelled."""
 
-    __slots__ = ("_before", "_call", "_closed", "_entered", "_owned", "_token", "answered", "request")
+    __slots__ = ("_before", "_call", "_closed", "_owned", "_tokens", "answered", "request")
 
     def __init__(self, request: Request, call: CallScope | None = None, *, closed: bool, owned: bool = False) -> None:
         self.request = request
         self._call, self._closed, self._owned = call, closed, owned
         self._before = sys.exception()  # the application may be handling one, which then is the context of what is raised here
-        self._token: Token[_Trial | None] | None = None
-        self._entered: Token[Scope | None] | None = None
+        self._tokens: list[Token[Any]] = []
         self.answered = False
 
     def __enter__(self) -> None:
-        """The request is about to be sent, without ids of ours: the package sends those of OpenTelemetry's current span."""
-        self._token = _current.set(self)
-        if self._call is None:
-            self.request.attempt.learn(transport=TRANSPORT)
-        else:
-            self._entered = context.enter(self.request.attempt)
+        """The request is about to be sent."""
+        with reading_guard:
+            self._tokens.append(_current.set(self))
+            if self._call is None:
+                self.request.attempt.learn(transport=TRANSPORT)
+            else:
+                self._tokens.append(context.enter(self.request.attempt))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """It is over; the exception goes on as it is."""
         attempt, call = self.request.attempt, self._call
-        if self._token is not None:
-            _current.reset(self._token)
-        if self._entered is not None:
-            context.leave(self._entered)
+        for token in reversed(self._tokens):
+            context.leave(token)
         with reading_guard:
             code = None if error is None else _code(error)
             if call is None:

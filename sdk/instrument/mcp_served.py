@@ -65,10 +65,8 @@ class Served:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """It is over; the exception goes on as it is."""
-        if self._token is not None:
-            current.reset(self._token)
-        if self._entered is not None:
-            context.leave(self._entered)
+        context.leave(self._token)
+        context.leave(self._entered)
         with reading_guard:
             if error is not None:
                 self._raised(error)

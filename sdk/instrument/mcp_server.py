@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from toolwitness.model.catalog import ToolDefinition, read_definition
+from toolwitness.sdk.context import leave
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.mcp_messages import definition as definition_of_listed
 from toolwitness.sdk.instrument.mcp_served import Served, current, function_of, serve
@@ -168,7 +169,7 @@ async def _requested(wrapped: Callable[..., Any], instance: Any, args: tuple[Any
     try:
         return await wrapped(*args, **kwargs)
     finally:
-        _asked.reset(token)
+        leave(token)
 
 
 def _looked_up(wrapped: Callable[..., Any], server: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ _TURNS = 5
 
 
 async def loop(url, script, listed, call):
-    """Ask about orders; gives the final text. `listed` are a server's tools, `call(name, arguments)` gives blocks of content."""
+    """Ask about orders; gives the final text. `listed` are a server's tools, `call(name, arguments)` gives blocks."""
     tools = [{"type": "function", "function": {"name": each.name, "parameters": parameters(each)}} for each in listed]
     messages = [{"role": "user", "content": f"Orders, please [script:{script}]"}]
     async with openai.AsyncOpenAI(base_url=url + "/v1", api_key="k") as client:

@@ -1,10 +1,13 @@
 """MCP servers in this process, of the classes that call functions and of the low-level one."""
 
 import asyncio
-from contextlib import nullcontext
+import socket
+import threading
+from contextlib import contextmanager, nullcontext
 
 import mcp
 import pytest
+import uvicorn
 
 import toolwitness
 from toolwitness.model.enums import Known, RecordKind, SideEffect
@@ -33,6 +36,18 @@ def _serve(instrument):
         return recorded
 
     return serve
+
+
+@contextmanager
+def listening(app):
+    """The URL of an application that is served by a thread."""
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(5)
 
 
 def asks(name, arguments):
@@ -252,3 +267,21 @@ def test_client_and_low_level_server_in_one_process_are_one_call(serve_low):
     recorded = serve_low(handle, lambda session: session.call_tool("get_weather", {"city": "Berlin"}))
 
     assert [one[:3] for one in recorded.story()["calls"]] == [("get_weather", "ok", 1)]
+
+
+@pytest.mark.skipif(not NEW, reason="the client of the first major version has another name")
+def test_over_http_in_one_process_it_is_one_call_too(instrument):
+    """The server runs in a thread of its own and finds the request that waits."""
+
+    async def use(url):
+        async with mcp.Client(url) as client:
+            await asyncio.gather(*(client.call_tool("get_weather", {"city": city}) for city in ("Berlin", "Rome")))
+
+    with instrument("mcp") as recorded:
+        with listening(desk(Orders()).streamable_http_app()) as url:
+            asyncio.run(use(f"{url}/mcp"))
+        attempts = recorded.records(RecordKind.ATTEMPT)
+        story = recorded.story()
+
+    assert [one[:3] for one in story["calls"]] == [("get_weather", "ok", 1)] * 2
+    assert {attempt.transport for attempt in attempts} == {"mcp"}
