@@ -101,10 +101,11 @@ class Served:
     def returned(self, result: Any) -> None:
         """The server answers by this."""
         with reading_guard:
-            if self._call is None or self._attempt is None:
+            if self._call is None:
                 return
             if type(result).__name__ in _ASKS:
-                self._attempt.end(AttemptStatus.CANCELLED)
+                if self._attempt is not None:
+                    self._attempt.end(AttemptStatus.CANCELLED)
             elif answers(result):
                 take_result(self._call, result)
             else:

@@ -3,11 +3,12 @@
 import asyncio
 import socket
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 
 import mcp
 import pytest
 import uvicorn
+from mcp import types
 
 import toolwitness
 from toolwitness.model.enums import Known, RecordKind, SideEffect
@@ -267,6 +268,31 @@ def test_client_and_low_level_server_in_one_process_are_one_call(serve_low):
     recorded = serve_low(handle, lambda session: session.call_tool("get_weather", {"city": "Berlin"}))
 
     assert [one[:3] for one in recorded.story()["calls"]] == [("get_weather", "ok", 1)]
+
+
+@pytest.mark.skipif(not NEW, reason="the first major version has no such answer")
+@pytest.mark.parametrize("elsewhere", [True, False], ids=["server", "client"])
+def test_a_server_that_asks_for_input_has_not_answered(serve, elsewhere):
+    """What the function did until then is not known."""
+    orders = Orders()
+
+    def submit_refund(order_id: str) -> types.InputRequiredResult:
+        """Refund an order, after a question."""
+        return types.InputRequiredResult(request_state=order_id)
+
+    orders.submit_refund = submit_refund
+
+    async def use(session):
+        if elsewhere:
+            with suppress(ValueError):  # what this way of asking cannot read
+                await from_elsewhere(session, "submit_refund", {"order_id": "A-17"})
+        else:
+            await session.call_tool("submit_refund", {"order_id": "A-17"}, allow_input_required=True)
+
+    recorded = serve(desk(orders), use)
+
+    assert [one[:3] for one in recorded.story()["calls"]] == [("submit_refund", "none", 1)]
+    assert str(recorded.one(RecordKind.ATTEMPT).attempt_status) == "cancelled"
 
 
 @pytest.mark.skipif(not NEW, reason="the client of the first major version has another name")
