@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from toolwitness.sdk.guard import reading_guard
+from toolwitness.sdk.instrument.mcp_messages import arguments_of
 from toolwitness.sdk.instrument.mcp_served import Served, current, function_of, serve
 from toolwitness.sdk.instrument.mcp_server import definition_of_tool, is_frameworks
 from toolwitness.sdk.instrument.patching import Patches, argument
@@ -44,7 +45,7 @@ async def _called(wrapped: Callable[..., Any], server: Any, args: tuple[Any, ...
 def _not_found(server: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     name = argument(args, kwargs, 0, "name")
     if error.args == (f"Unknown tool: {name!r}",):
-        serve(name, argument(args, kwargs, 1, "arguments"), server=server.name).unknown()
+        serve(name, arguments_of(args, kwargs), server=server.name).unknown()
 
 
 async def _run(wrapped: Callable[..., Any], tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

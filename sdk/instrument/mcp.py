@@ -20,7 +20,7 @@ from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument import mcp_server
-from toolwitness.sdk.instrument.mcp_messages import answers, definition, take_result
+from toolwitness.sdk.instrument.mcp_messages import answers, arguments_of, definition, take_result
 from toolwitness.sdk.instrument.mcp_waiting import Request, waits
 from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.recorder import Recorder
@@ -98,8 +98,7 @@ def _trial(session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Tria
     if recorder is None:
         return None
     tool = argument(args, kwargs, 0, "name")
-    given = kwargs.get("arguments", args[1] if len(args) > 1 else None)
-    copy = project({} if given is None else given)
+    copy = project(arguments_of(args, kwargs))
     # The dispatcher of the second major version knows that it is closed; the first one's stream says so when it is asked.
     closed = getattr(getattr(session, "_dispatcher", None), "_closed", False) is True
     scope = context.current.get()

@@ -19,6 +19,12 @@ def field(message: Any, wire: str, python: str) -> Any:
     return getattr(message, wire if wire in type(message).model_fields else python)
 
 
+def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The tool's arguments where a method takes a name and them, which may be left out."""
+    given = kwargs.get("arguments", args[1] if len(args) > 1 else None)
+    return {} if given is None else given
+
+
 def definition(tool: Any, server: str) -> ToolDefinition:
     """The definition that a tool of a listing is."""
     return read_definition(tool.model_dump(by_alias=True, exclude_none=True), server=server)

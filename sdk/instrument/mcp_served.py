@@ -116,6 +116,8 @@ _MARKS = frozenset({"_ToolBodyError"})
 """By this fastmcp tells a function's errors from its own."""
 _WORDS = frozenset({"ToolError", "UnexpectedToolError"}) | _MARKS
 """What servers make of what a function raised, before it becomes text."""
+_BLOCKS = ("Content", "EmbeddedResource", "ResourceLink")
+"""How the types of blocks of content are called."""
 _ASKS = frozenset({"InputRequiredResult", "InputRequiredToolResult"})
 """A server asks for input instead of answering."""
 current: ContextVar[Served | None] = ContextVar("toolwitness_mcp_served", default=None)
@@ -140,7 +142,7 @@ def _said(result: Any) -> Any:
     """A result in the shapes that functions and servers may give it: blocks, structured content, both or anything else."""
     if type(result) is tuple and len(result) == 2 and type(result[0]) is list:  # noqa: PLR2004 -- both
         return value(*result)
-    if type(result) is list and all(type(block).__module__.startswith("mcp") for block in result):
+    if type(result) is list and all(type(block).__name__.endswith(_BLOCKS) for block in result):
         return value(result, None)
     return result
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 from toolwitness.model.catalog import ToolDefinition, read_definition
 from toolwitness.sdk.context import leave
 from toolwitness.sdk.guard import reading_guard
+from toolwitness.sdk.instrument.mcp_messages import arguments_of
 from toolwitness.sdk.instrument.mcp_messages import definition as definition_of_listed
 from toolwitness.sdk.instrument.mcp_served import Served, current, function_of, serve
 from toolwitness.sdk.instrument.patching import Patches, argument
@@ -71,15 +72,19 @@ async def _called(wrapped: Callable[..., Any], manager: Any, args: tuple[Any, ..
 
 def _serve(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Served:
     name = argument(args, kwargs, 0, "name")
-    context = kwargs.get("context", args[2] if len(args) > 2 else None)  # noqa: PLR2004 -- the third argument
-    holder = getattr(context, "_fastmcp", None) or getattr(context, "_mcp_server", None)
-    server = "" if holder is None else holder.name
+    server = _server_of(kwargs.get("context", args[2] if len(args) > 2 else None))  # noqa: PLR2004 -- the third argument
     tool = manager.get_tool(name)
     known = None if tool is None else definition_of_tool(tool, server)
-    served = serve(name, argument(args, kwargs, 1, "arguments"), server=server, definition=known)
+    served = serve(name, arguments_of(args, kwargs), server=server, definition=known)
     if tool is None:
         served.unknown()
     return served
+
+
+def _server_of(context: Any) -> str:
+    """The name of the server that a request's context tells, by the names of both major versions."""
+    holder = getattr(context, "_fastmcp", getattr(context, "_mcp_server", None))
+    return "" if holder is None else cast("str", holder.name)
 
 
 _definitions: dict[tuple[str, str, int, int], tuple[ToolDefinition, Any]] = {}
@@ -142,7 +147,7 @@ def is_frameworks(function: Any) -> bool:
 def _registered(wrapped: Callable[..., Any], server: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The first major version: `@server.call_tool()`; its function runs after the server's own validation."""
     register = wrapped(*args, **kwargs)
-    checked = kwargs.get("validate_input") is not False
+    checks = kwargs.get("validate_input") is not False
 
     @functools.wraps(register)
     def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -155,7 +160,8 @@ def _registered(wrapped: Callable[..., Any], server: Any, args: tuple[Any, ...],
             with reading_guard:
                 listed = server._tool_cache.get(name)  # noqa: SLF001 -- what the server itself validates by
                 known = None if listed is None else definition_of_listed(listed, server.name)
-            return await _handle(functools.partial(function, name, arguments), name, arguments, server, known, checked=checked)
+            run = functools.partial(function, name, arguments)
+            return await _handle(run, name, arguments, server, known, checked=checks and known is not None)
 
         register(watched)
         return function
