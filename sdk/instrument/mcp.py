@@ -113,7 +113,7 @@ def _call(recorder: Recorder, scope: Scope | None, server: str, tool: str, copy:
     """The call that a request is a try of, and whether it is ours to end."""
     found: CallScope | None = None
     if not isinstance(scope, CallScope) or scope.recorder is not recorder or scope.over:
-        found = recorder.proposals.of_tool(tool, copy.value, context.latest.get())
+        found = _proposed(recorder, tool, copy)
     elif _is_called(scope.tool, tool):
         found = scope
     if found is None:
@@ -124,6 +124,17 @@ def _call(recorder: Recorder, scope: Scope | None, server: str, tool: str, copy:
         found.definition = listed if found.definition is None else replace(found.definition, side_effect=listed.side_effect)
     found.executed(copy)
     return found, False
+
+
+def _proposed(recorder: Recorder, tool: str, copy: Projection) -> CallScope | None:
+    """The call that a model was seen to propose, by the server's name of the tool or the only one that it has with a prefix."""
+    latest = context.latest.get()
+    found = recorder.proposals.of_tool(tool, copy.value, latest)
+    if found is not None or latest is None:
+        return found
+    own = (call for call in list(latest.run.open_calls.values()) if call.decision is latest)
+    names = {call.tool for call in own if _is_called(call.tool, tool)}
+    return recorder.proposals.of_tool(names.pop(), copy.value, latest) if len(names) == 1 else None
 
 
 def _is_called(name: str, tool: str) -> bool:

@@ -73,7 +73,7 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
-        _own("fastmcp", "fastmcp", "fastmcp", "4.0", "5"),
+        _own("fastmcp", "fastmcp", "fastmcp", "4.2", "5"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
         _own("mcp", "mcp", "mcp", "1.22", "3"),
         _own("openai", "openai", "openai", "2.0", "4"),

@@ -271,6 +271,32 @@ def test_a_call_that_a_model_proposed_is_found_by_tool_and_arguments(play, model
     assert all(call.decision_id is not None for call in calls)
 
 
+@pytest.mark.parametrize(
+    ("names", "calls"),
+    [
+        (["desk__get_weather"], [("desk__get_weather", "ok", 1)]),
+        (
+            ["a__get_weather", "b__get_weather"],
+            [("a__get_weather", "none", 0), ("b__get_weather", "none", 0), ("get_weather", "ok", 1)],
+        ),
+    ],
+    ids=["one", "two"],
+)
+def test_a_prefix_of_the_host_is_seen_through_where_it_is_the_only_one(play, model, names, calls):
+    """A tool of that name on two servers cannot be told apart."""
+    model.scripts["prefixed"] = [[(name, "{}") for name in names], "It is 7 degrees."]
+
+    async def use(session):
+        async with openai.AsyncOpenAI(base_url=model.url + "/v1", api_key="k") as client:
+            messages = [{"role": "user", "content": "Weather, please [script:prefixed]"}]
+            await client.chat.completions.create(model="m", messages=messages)
+            await session.call_tool("get_weather", {})
+
+    recorded = play(use, "openai")
+
+    assert sorted(one[:3] for one in recorded.story()["calls"]) == calls
+
+
 def test_what_is_sent_is_what_would_be_sent_without_us(instrument):
     """Not even the ids of our spans, which the package would send along, in an attempt of a decorated tool neither."""
 
