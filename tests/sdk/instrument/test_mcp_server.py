@@ -168,6 +168,15 @@ def test_client_and_server_in_one_process_are_one_call(serve):
     assert sorted(seen) == sorted(call.call_id for call in calls)
 
 
+def test_a_decorated_function_behind_client_and_server_is_still_one_call(serve):
+    """The client's attempt is what it runs for."""
+    orders = Orders()
+    orders.get_weather = toolwitness.tool(orders.get_weather, name="get_weather")
+    recorded = serve(desk(orders), lambda session: session.call_tool("get_weather", {"city": "Berlin"}))
+
+    assert recorded.story()["calls"] == [("get_weather", "ok", 1, [])]
+
+
 def test_a_client_in_this_process_learns_what_the_function_raised(serve):
     """The error text is not all that is known."""
     recorded = serve(desk(Orders()), lambda session: session.call_tool("submit_refund", REFUND))
