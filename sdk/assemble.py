@@ -21,6 +21,7 @@ from toolwitness.model.enums import (
     Known,
     ObservationStatus,
     PrivacyClass,
+    SideEffect,
     Validity,
 )
 from toolwitness.model.json_text import json_or
@@ -384,7 +385,7 @@ class Assembler(Executions):
             "schema_digest": schema_digest,
             "arguments_valid": next((one.verdict for one in notes.checks if one.schema_digest == schema_digest), None),
             "definition_digest": None if definition is None else definition.definition_digest,
-            "side_effect": call.side_effect if definition is None else definition.side_effect,
+            "side_effect": _side_effect(call, definition),
             "idempotent": Known.UNKNOWN if definition is None else definition.idempotent,
             "action_id": label(given.get("action_id")),
             "node": label(given.get("node")),
@@ -421,6 +422,12 @@ def _declared_schema(definition: ToolDefinition | None, part: str) -> Any:
     if definition is None:
         return None
     return definition.input_schema if part == "args" else definition.output_schema
+
+
+def _side_effect(call: CallScope, definition: ToolDefinition | None) -> SideEffect:
+    """What the model was shown tells, else who ran the tool: a server's hints reach no model."""
+    shown = SideEffect.UNKNOWN if definition is None else definition.side_effect
+    return call.side_effect if shown is SideEffect.UNKNOWN else shown
 
 
 def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) -> str:

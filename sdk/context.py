@@ -6,7 +6,7 @@ OpenTelemetry's own current context is only read, never set: what the applicatio
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 
@@ -24,15 +24,16 @@ def enter(scope: Scope) -> Token[Scope | None]:
     return current.set(scope)
 
 
-def leave(token: Token[Scope | None]) -> None:
-    """Go back to the scope before.
+def leave(token: Token[Any] | None) -> None:
+    """Give a variable of ours, such as the current scope, the value that it had before.
 
     A generator may be closed in another context than it was opened in; there is nothing to go back to then.
     """
-    try:
-        current.reset(token)
-    except ValueError:
-        return
+    if token is not None:
+        try:
+            token.var.reset(token)
+        except ValueError:
+            return
 
 
 def application_trace_id() -> str | None:

@@ -200,7 +200,14 @@ def state(name, agent, tmp_path, monkeypatch):
             monkeypatch.setattr("toolwitness.sdk.assemble.clean", Broken(RuntimeError("the redactor is broken")))
             stack.enter_context(instrumented(agent, tmp_path))
         elif name == "projection raises":
-            for module in ("calls", "decorator", "instrument.steps", "instrument.tools"):
+            for module in (
+                "calls",
+                "decorator",
+                "instrument.mcp",
+                "instrument.mcp_served",
+                "instrument.steps",
+                "instrument.tools",
+            ):
                 monkeypatch.setattr(f"toolwitness.sdk.{module}.project", Broken(RuntimeError("the projection is broken")))
             stack.enter_context(instrumented(agent, tmp_path))
         elif name == "no model steps":

@@ -10,6 +10,7 @@ import threading
 import traceback
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -182,10 +183,10 @@ def test_a_thread_that_outlives_its_call_goes_on_in_the_run(recorded):
 
 
 def test_our_own_threads_belong_to_nobody(recorded):
-    """The first note of a call starts the worker, which outlives it."""
+    """What works the notes off outlives the call that they are of."""
     seen = []
     with toolwitness.run("task") as run:
-        run.recorder.note(1, lambda _assembler: seen.append(context.current.get()))
+        run.recorder.note(1, "concluded", SimpleNamespace(ended=lambda _id: seen.append(context.current.get())), "")
     recorded.records()
 
     assert seen == [None]
