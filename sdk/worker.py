@@ -32,6 +32,7 @@ logger = logging.getLogger("toolwitness")
 _BATCH = 512
 _BATCH_CHARACTERS = 512 * 1024
 _PENDING = 20_000
+_NOTES_A_BREATH = 8
 _BREATH_S = 50e-6
 _LONGEST_PAUSE_S = 30.0
 _LEAVING_S = 0.5
@@ -260,10 +261,10 @@ class Worker:
     def _drain(self, assembler: Assembler, outbox: Outbox, *, hurry: bool) -> None:
         """Work through the notes that are there.
 
-        Between two of them the interpreter is the agent's, unless somebody waits for us: giving it up for no time at all
-        would not do, since a thread that waits for it needs longer than that to wake up.
+        After every millisecond or so the interpreter is the agent's, unless somebody waits for us: giving it up for no time at
+        all would not do, since a thread that waits for it needs longer than that to wake up.
         """
-        for _ in range(len(self._notes)):
+        for done in range(len(self._notes)):
             if outbox.abandoned:
                 return
             size, note, *arguments = self._notes.popleft()
@@ -271,7 +272,7 @@ class Worker:
                 getattr(assembler, note)(*arguments)
             with self._lock:
                 self._bytes -= size
-            if not (hurry or self._stopping or self._flushes):
+            if done % _NOTES_A_BREATH == 0 and not (hurry or self._stopping or self._flushes):
                 time.sleep(_BREATH_S)
 
     def flush(self, timeout_s: float) -> bool:
