@@ -1,0 +1,167 @@
+"""A tool call while crewai handles it, which decides in several places whether its tool runs, and may run it several times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any
+
+from toolwitness.sdk.calls import AttemptScope, CallScope
+from toolwitness.sdk.guard import reading_guard
+from toolwitness.sdk.instrument.observed import said
+from toolwitness.sdk.instrument.tools import refuse_arguments
+
+_REFUSALS = {
+    "unknown_tool": "catalog",
+    "usage_limit": "budget",
+    "repeated_call": "policy",
+    "blocked_by_hook": "policy",
+}
+"""Why crewai does not run a tool, and the gate that this is."""
+_NOTHING = object()
+
+
+class Handling:
+    """One call while the framework handles it; inside `with`, the one that a tool runs for."""
+
+    __slots__ = ("_attempt", "_passed", "_token", "_trying", "arguments", "cached", "call", "error", "over", "refusal", "value")
+
+    def __init__(self, call: CallScope, arguments: Any) -> None:
+        self.call, self.arguments = call, arguments
+        self.refusal: str | None = None
+        self.cached: Any = _NOTHING
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.over = False
+        self._passed: dict[str, Any] | None = None
+        self._trying = False
+        self._attempt: AttemptScope | None = None
+        self._token: Token[Handling | None] | None = None
+
+    def __enter__(self) -> None:
+        """Let tools, caches and hooks find this call."""
+        self._token = current.set(self)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """No longer; an exception that leaves the framework goes on as it is."""
+        if self._token is not None:
+            current.reset(self._token)
+        if error is not None:
+            self._broken_off(error)
+
+    # -- trying ----------------------------------------------------------------------------------------------------
+
+    @property
+    def between_tries(self) -> bool:
+        """Whether no tool runs now, so that what is asked is the framework's own question."""
+        return not self._trying
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """The framework asks a tool to run: it checks arguments and limits, and then its function runs."""
+        self._trying = True
+        try:
+            yield
+        except BaseException as error:
+            if type(error).__name__ == "ToolUsageLimitExceededError":
+                self.refusal = "usage_limit"
+            if self._attempt is not None or not self.call.begun:
+                self.error = error  # of the last time that its function ran, if it ever did
+            self._end(error)
+            raise
+        else:
+            self.error = None
+            self._end(None)
+        finally:
+            self._trying = False
+
+    def passed(self, arguments: dict[str, Any]) -> None:
+        """The arguments passed."""
+        if self._trying and self._attempt is None:
+            self._passed = arguments
+
+    def begin(self) -> None:
+        """The function runs next."""
+        if not self._trying or self._attempt is not None:
+            return
+        if self._passed is not None:
+            if not self.call.begun:
+                self.call.gate("input_validation", "allow", contract="structure")
+            self.call.executed(self._passed)
+        retried = None if self.error is None else type(self.error).__name__
+        self._attempt = self.call.attempt(unclaimed=True, retry_reason=retried)
+        self._attempt.enter()
+
+    def _end(self, error: BaseException | None) -> None:
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None:
+            attempt.leave()
+            if error is not None:
+                attempt.fail(error)
+            attempt.close()
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    def told(self, text: Any) -> None:
+        """The model is told this, in words of the framework's where no tool answered."""
+        if self.over:
+            return
+        self.over = True
+        with reading_guard:
+            if self.call.begun:
+                self._ran(text)
+            elif self.refusal == "invalid_input":
+                refuse_arguments(self.call, None, self.arguments)
+            elif self.refusal is not None:
+                self.call.gate(_REFUSALS[self.refusal], "deny", reason=self.refusal)
+            elif self.cached is not _NOTHING:
+                self.call.result(self.cached)
+            elif self.error is not None:
+                refuse_arguments(self.call, self.error.__cause__, self.arguments)
+            else:  # a tool that brings a way of its own to run
+                self.call.result(text, **said(text).facts())
+        self.call.close()
+
+    def _ran(self, text: Any) -> None:
+        error, value = self.error, self.value
+        if self.call.answered:  # the decorator has refused a placeholder
+            return
+        if error is not None:
+            status = "timeout" if isinstance(error, TimeoutError) else "raised"
+            self.call.result(text, status=status, error_class="unclassified", error_type=type(error).__name__)
+        elif type(value).__name__ == "ToolFailure":  # the tool's own word
+            self.call.result(text, status="error", error_class="unclassified", vendor_code=value.code)
+        else:
+            self.call.result(value)
+
+    def _broken_off(self, error: BaseException) -> None:
+        """The run ends by this: a hook that aborts it, a policy that makes an end of it when a tool fails, the application."""
+        name = type(error).__name__
+        with reading_guard:
+            if name == "ToolExecutionFailedError":
+                failure = error.record.failure  # type: ignore[attr-defined]  # crewai's own exception
+                self.refusal = self.refusal or _refusal(failure)
+                self.told(failure.message)
+            elif name == "HookAborted" and not self.call.begun:
+                self.refusal = "blocked_by_hook"
+                self.told(None)
+            elif not self.over:
+                self.over = True
+                self.call.fail(error)
+        self.call.close()
+
+    def failed(self, failure: Any) -> None:
+        """What the framework itself reports of the call; of a cached answer it may be the tool's."""
+        if failure is not None and self.cached is _NOTHING:
+            self.refusal = self.refusal or _refusal(failure)
+
+
+def _refusal(failure: Any) -> str | None:
+    reason = str(failure.reason.value)
+    return reason if reason in _REFUSALS or reason == "invalid_input" else None
+
+
+current: ContextVar[Handling | None] = ContextVar("toolwitness_crewai", default=None)
+"""The call that is handled; tools that it runs in other threads of the framework's find it, since those copy the context."""

@@ -1,0 +1,39 @@
+"""An agent and a crew of crewai over OpenAI's client, by function calling and in its text format."""
+
+import asyncio
+import os
+
+# It sends telemetry, asks on the terminal for permission to send traces and leaves files behind, unless it is told not to.
+os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false", CREWAI_TESTING="true")
+
+from crewai import LLM, Agent, Crew, Task  # noqa: E402 -- reads the environment when it is imported
+from crewai.tools import tool  # noqa: E402 -- as above
+
+from toolwitness.tests.fakes.orders import NAMES  # noqa: E402 -- as above
+
+INSTRUMENTATION = "crewai"
+MODES = ("crew", "agent", "async", "stream")
+
+
+def make(url, orders, *, model="gpt-4o-mini", stream=False, **options):
+    """The agent; `model="o1"` is one that crewai asks in the text format."""
+    llm = LLM(model=model, provider="openai", base_url=url + "/v1", api_key="k", stream=stream)
+    tools = options.pop("tools", None) or [tool(name)(getattr(orders, name)) for name in NAMES]
+    return Agent(role="orders", goal="Help.", backstory="Be brief.", llm=llm, tools=tools, max_iter=6, **options)
+
+
+def crew(agent, question):
+    """A crew of this agent alone."""
+    task = Task(description=question, expected_output="An answer.", agent=agent)
+    return Crew(name="orders", agents=[agent], tasks=[task], tracing=False)
+
+
+def run(url, script, orders, mode="crew"):
+    """Ask about orders; gives the final text."""
+    agent = make(url, orders, stream=mode == "stream")
+    question = f"Orders, please [script:{script}]"
+    if mode == "agent":
+        return agent.kickoff(question).raw
+    if mode == "async":
+        return asyncio.run(crew(agent, question).akickoff()).raw
+    return crew(agent, question).kickoff().raw
