@@ -6,10 +6,10 @@ import os
 # It sends telemetry, asks on the terminal for permission to send traces and leaves files behind, unless it is told not to.
 os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false", CREWAI_TESTING="true")
 
-from crewai import LLM, Agent, Crew, Task  # noqa: E402 -- reads the environment when it is imported
-from crewai.tools import tool  # noqa: E402 -- as above
+from crewai import LLM, Agent, Crew, Task
+from crewai.tools import tool
 
-from toolwitness.tests.fakes.orders import NAMES  # noqa: E402 -- as above
+from toolwitness.tests.fakes.orders import NAMES
 
 INSTRUMENTATION = "crewai"
 MODES = ("crew", "agent", "async", "stream")
