@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.instrument.crewai_calls import Handling, current
+from toolwitness.sdk.instrument.crewai_calls import Handling, current, handle
 from toolwitness.sdk.instrument.patching import Patches, argument
-from toolwitness.sdk.instrument.tools import agent_run, call_of
+from toolwitness.sdk.instrument.tools import agent_run
 from toolwitness.sdk.scope import NO_SCOPE
 from toolwitness.sdk.scopes import RunScope
 
@@ -132,8 +132,7 @@ def _native(wrapped: Callable[..., Any], read: Callable[[Any], Any], args: tuple
     with reading_guard:
         told = read(argument(args, kwargs, 0, "tool_call"))
         if told is not None:
-            id_, name, arguments = told
-            handling = Handling(call_of(name, arguments, id=id_), arguments)
+            handling = handle(told[1], told[2], id=told[0])
     if handling is None:
         return wrapped(*args, **kwargs)
     with handling:
@@ -163,7 +162,9 @@ def _parse(wrapped: Callable[..., Any], usage: Any, args: tuple[Any, ...], kwarg
         _noted.reset(token)
     with reading_guard:
         action, unread = usage.action, type(calling).__name__ == "ToolUsageError"
-        handling = Handling(call_of(action.tool if unread else calling.tool_name, action.tool_input), action.tool_input)
+        handling = handle(action.tool if unread else calling.tool_name, action.tool_input)
+        if handling is None:
+            return calling
         if unread:
             handling.refusal = refusal or "invalid_input"
             handling.told(calling.message)

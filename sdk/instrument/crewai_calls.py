@@ -11,7 +11,7 @@ from typing import Any
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import said
-from toolwitness.sdk.instrument.tools import refuse_arguments
+from toolwitness.sdk.instrument.tools import call_of, refuse_arguments
 
 _REFUSALS = {
     "unknown_tool": "catalog",
@@ -21,6 +21,12 @@ _REFUSALS = {
 }
 """Why crewai does not run a tool, and the gate that this is."""
 _NOTHING = object()
+
+
+def handle(tool: str, arguments: Any, id: str | None = None) -> Handling | None:  # noqa: A002 -- the word that providers use
+    """What crewai is about to do with a call; None where nothing is recorded."""
+    call = call_of(tool, arguments, id=id)
+    return Handling(call, arguments) if isinstance(call, CallScope) else None
 
 
 class Handling:
@@ -84,15 +90,16 @@ class Handling:
 
     def begin(self) -> None:
         """The function runs next."""
-        if not self._trying or self._attempt is not None:
-            return
-        if self._passed is not None:
-            if not self.call.begun:
-                self.call.gate("input_validation", "allow", contract="structure")
-            self.call.executed(self._passed)
-        retried = None if self.error is None else type(self.error).__name__
-        self._attempt = self.call.attempt(unclaimed=True, retry_reason=retried)
-        self._attempt.enter()
+        with reading_guard:
+            if not self._trying or self._attempt is not None:
+                return
+            if self._passed is not None:
+                if not self.call.begun:
+                    self.call.gate("input_validation", "allow", contract="structure")
+                self.call.executed(self._passed)
+            retried = None if self.error is None else type(self.error).__name__
+            self._attempt = self.call.attempt(unclaimed=True, retry_reason=retried)
+            self._attempt.enter()
 
     def _end(self, error: BaseException | None) -> None:
         attempt, self._attempt = self._attempt, None

@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import warnings
 
 # It sends telemetry, asks on the terminal for permission to send traces and leaves files behind, unless it is told not to.
 os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false", CREWAI_TESTING="true")
 
-from crewai import LLM, Agent, Crew, Task
-from crewai.tools import tool
+with warnings.catch_warnings(action="ignore"):  # of its own modules
+    from crewai import LLM, Agent, Crew, Task
+    from crewai.tools import tool
 
 from toolwitness.tests.fakes.orders import NAMES
 
@@ -16,10 +18,11 @@ MODES = ("crew", "agent", "async", "stream")
 
 
 def make(url, orders, *, model="gpt-4o-mini", stream=False, **options):
-    """The agent; `model="o1"` is one that crewai asks in the text format."""
+    """The agent; `model="o1"` is one that crewai asks in the text format. Huge results get no file of a random name."""
     llm = LLM(model=model, provider="openai", base_url=url + "/v1", api_key="k", stream=stream)
     tools = options.pop("tools", None) or [tool(name)(getattr(orders, name)) for name in NAMES]
-    return Agent(role="orders", goal="Help.", backstory="Be brief.", llm=llm, tools=tools, max_iter=6, **options)
+    options = {"max_iter": 6, "use_better_compaction": False, **options}
+    return Agent(role="orders", goal="Help.", backstory="Be brief.", llm=llm, tools=tools, **options)
 
 
 def crew(agent, question):
