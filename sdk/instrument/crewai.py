@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.crewai_calls import Handling, current, handle
+from toolwitness.sdk.instrument.crewai_steps import Batch, batch
 from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.tools import agent_run
 from toolwitness.sdk.scope import NO_SCOPE
@@ -29,6 +30,7 @@ def instrument(patches: Patches, module: ModuleType) -> None:
     patches.methods(module.Crew, {"kickoff": _crew, "akickoff": _acrew})
     patches.methods(module.Agent, {"kickoff": _agent, "kickoff_async": _aagent})
     patches.when_imported("crewai.agents.agent_executor", lambda found: _executor(patches, found))
+    patches.when_imported("crewai.agents.step_executor", lambda found: _steps(patches, found))
     patches.when_imported("crewai.tools.tool_usage", lambda found: _usage(patches, found))
     patches.when_imported("crewai.tools.base_tool", lambda found: _tools(patches, found))
     patches.when_imported("crewai.tools.structured_tool", lambda found: _structured(patches, found))
@@ -41,11 +43,21 @@ def instrument(patches: Patches, module: ModuleType) -> None:
 
 
 def _executor(patches: Patches, module: ModuleType) -> None:
-    def native(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        del instance
-        return _native(wrapped, module.extract_tool_call_info, args, kwargs)
+    patches.method(module.AgentExecutor, "_execute_single_native_tool_call", _reading(_native, module))
 
-    patches.method(module.AgentExecutor, "_execute_single_native_tool_call", native)
+
+def _steps(patches: Patches, module: ModuleType) -> None:
+    patches.method(module.StepExecutor, "_execute_native_tool_calls", _reading(_step, module))
+
+
+def _reading(handler: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
+    """A wrapper with the framework's own reading of a provider's call: (id, tool, arguments)."""
+
+    def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        del instance
+        return handler(wrapped, module.extract_tool_call_info, args, kwargs)
+
+    return wrapper
 
 
 def _usage(patches: Patches, module: ModuleType) -> None:
@@ -143,6 +155,17 @@ def _native(wrapped: Callable[..., Any], read: Callable[[Any], Any], args: tuple
     return result
 
 
+def _step(wrapped: Callable[..., Any], read: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    step: Batch | None = None
+    with reading_guard:
+        calls = argument(args, kwargs, 0, "tool_calls")
+        step = Batch([told for call in calls if (told := read(call)) is not None])
+    if step is None:
+        return wrapped(*args, **kwargs)
+    with step:
+        return wrapped(*args, **kwargs)
+
+
 # -- calls as text -------------------------------------------------------------------------------------------------
 
 _by_usage: weakref.WeakKeyDictionary[Any, Handling] = weakref.WeakKeyDictionary()
@@ -223,18 +246,22 @@ async def _ause(wrapped: Callable[..., Any], usage: Any, args: tuple[Any, ...], 
 
 
 def _hooked(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What hooks are shown after a call; made also where one of them kept the tool from running."""
+    """What hooks are shown before and after a call; the latter also where one of them kept the tool from running."""
     del instance
     with reading_guard:
-        text = kwargs.get("tool_result")
+        text, step = kwargs.get("tool_result"), batch.get()
         if type(text) is str and text.startswith(_BLOCKED):
             _blocked(text)
+        if step is not None and text is None:
+            step.asked(kwargs["tool_name"])
+        elif step is not None:
+            step.told(text)
     return wrapped(*args, **kwargs)
 
 
 def _blocked(text: str) -> None:
     handling = current.get()
-    if handling is not None:
+    if handling is not None and not handling.trying:
         handling.refusal = "blocked_by_hook"
         return
     handling = _read.get()
@@ -250,9 +277,9 @@ def _try(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwar
     """A tool that is run by another one runs within that one's attempt."""
     del instance
     handling = current.get()
-    if handling is None or not handling.between_tries:
+    if handling is None or handling.trying:
         return wrapped(*args, **kwargs)
-    with handling.trying():
+    with handling.attempting():
         result = handling.value = wrapped(*args, **kwargs)
     return result
 
@@ -260,9 +287,9 @@ def _try(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwar
 async def _atry(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del instance
     handling = current.get()
-    if handling is None or not handling.between_tries:
+    if handling is None or handling.trying:
         return await wrapped(*args, **kwargs)
-    with handling.trying():
+    with handling.attempting():
         result = handling.value = await wrapped(*args, **kwargs)
     return result
 
@@ -294,6 +321,6 @@ def _cached(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], k
     del instance
     found = wrapped(*args, **kwargs)
     handling = current.get()
-    if handling is not None and handling.between_tries and found is not None:
+    if handling is not None and not handling.trying and found is not None:
         handling.cached = found
     return found

@@ -32,7 +32,7 @@ def handle(tool: str, arguments: Any, id: str | None = None) -> Handling | None:
 class Handling:
     """One call while the framework handles it; inside `with`, the one that a tool runs for."""
 
-    __slots__ = ("_attempt", "_passed", "_token", "_trying", "arguments", "cached", "call", "error", "over", "refusal", "value")
+    __slots__ = ("_attempt", "_passed", "_token", "arguments", "cached", "call", "error", "over", "refusal", "trying", "value")
 
     def __init__(self, call: CallScope, arguments: Any) -> None:
         self.call, self.arguments = call, arguments
@@ -42,7 +42,7 @@ class Handling:
         self.error: BaseException | None = None
         self.over = False
         self._passed: dict[str, Any] | None = None
-        self._trying = False
+        self.trying = False  # whether a tool is asked to run now, so that what happens may be that tool's own doing
         self._attempt: AttemptScope | None = None
         self._token: Token[Handling | None] | None = None
 
@@ -60,14 +60,14 @@ class Handling:
     # -- trying ----------------------------------------------------------------------------------------------------
 
     @property
-    def between_tries(self) -> bool:
-        """Whether no tool runs now, so that what is asked is the framework's own question."""
-        return not self._trying
+    def known(self) -> bool:
+        """Whether it is known already what became of the call."""
+        return self.call.begun or self.refusal is not None or self.cached is not _NOTHING or self.error is not None
 
     @contextmanager
-    def trying(self) -> Iterator[None]:
+    def attempting(self) -> Iterator[None]:
         """The framework asks a tool to run: it checks arguments and limits, and then its function runs."""
-        self._trying = True
+        self.trying = True
         try:
             yield
         except BaseException as error:
@@ -81,17 +81,17 @@ class Handling:
             self.error = None
             self._end(None)
         finally:
-            self._trying = False
+            self.trying = False
 
     def passed(self, arguments: dict[str, Any]) -> None:
         """The arguments passed."""
-        if self._trying and self._attempt is None:
+        if self.trying and self._attempt is None:
             self._passed = arguments
 
     def begin(self) -> None:
         """The function runs next."""
         with reading_guard:
-            if not self._trying or self._attempt is not None:
+            if not self.trying or self._attempt is not None:
                 return
             if self._passed is not None:
                 if not self.call.begun:

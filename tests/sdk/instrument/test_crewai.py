@@ -8,9 +8,14 @@ pytest.importorskip("crewai", reason="crewai is not installed here; its environm
 
 from crewai import Agent, Crew, Task
 from crewai.agents.agent_executor import AgentExecutor
+from crewai.agents.cache.cache_handler import CacheHandler
+from crewai.agents.step_executor import StepExecutor
+from crewai.agents.tools_handler import ToolsHandler
 from crewai.hooks import clear_all_tool_call_hooks, register_before_tool_call_hook
 from crewai.tools import BaseTool, tool
 from crewai.tools.tool_failure import ToolFailure, ToolFailurePolicy
+from crewai.utilities.planning_types import TodoItem
+from crewai.utilities.step_execution_context import StepExecutionContext
 
 import toolwitness
 from toolwitness.model.enums import Known, RecordKind
@@ -369,6 +374,78 @@ def test_a_hook_blocks_in_the_text_format_too(both, play, hooks):
         story = recorded.story()
 
     assert (orders.ledger, story["calls"]) == ([], [("search_orders", "none", 0, [("policy", "deny", "enforced")])])
+
+
+def test_the_text_format_goes_as_without_us(both, model, play):
+    """The same bytes to the model, and the tools did the same."""
+
+    def played():
+        orders, before = Orders(), len(model.requests)
+        arguments = [("search_orders", ASKED), ("cancel_order", J({"order_id": "A-17", "reason": "-"})), ("nothing", "{}")]
+        gave = play([wants(turn, *action) for turn, action in enumerate(arguments)], orders)
+        return gave, orders.ledger, model.bodies()[before:]
+
+    bare = played()
+    with both():
+        with_us = played()
+
+    assert with_us == bare
+
+
+# -- planned steps -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="step")
+def _step(model):
+    """`step(script, orders)` executes one step of a plan."""
+
+    def step(script, orders, **options):
+        agent = make(model.url, orders, **options)
+        structured = [each.to_structured_tool() for each in agent.tools]
+        handler = ToolsHandler(cache=CacheHandler())
+        executor = StepExecutor(llm=agent.llm, tools=structured, agent=agent, original_tools=agent.tools, tools_handler=handler)
+        context = StepExecutionContext(task_description=f"Orders [script:{script}]", task_goal="An answer.")
+        return executor.execute(TodoItem(step_number=1, description="Look."), context)
+
+    return step
+
+
+def test_the_calls_of_a_planned_step_are_executed_calls(both, step):
+    """Each with its own attempt."""
+    with both() as recorded:
+        step("parallel", Orders())
+        story = recorded.story()
+
+    assert story["calls"] == [("search_orders", "ok", 1, ALLOWED), ("get_weather", "ok", 1, ALLOWED)]
+
+
+@pytest.mark.parametrize(("script", "gate"), [("badjson", "parse"), ("badargs", "input_validation"), ("unknown", "catalog")])
+def test_a_refused_call_of_a_planned_step_is_a_gate_without_an_attempt(both, step, script, gate):
+    """As outside of a plan."""
+    with both() as recorded:
+        step(script, Orders())
+        refused = recorded.story()["calls"][0]
+
+    assert refused[1:3] == ("none", 0)
+    assert (gate, "deny", "enforced") in refused[3]
+
+
+def test_a_planned_step_is_told_what_hooks_cache_and_tools_did(both, model, step, hooks):
+    """A hook blocks one, the cache answers another, a third raises."""
+    model.scripts["many"] = [
+        [("get_weather", J({"city": "Berlin"})), ("get_weather", J({"city": "Berlin"})), ("search_orders", ASKED),
+         ("cancel_order", J({"order_id": "A-17", "reason": "-"}))], "Done."]  # fmt: skip
+    hooks(lambda context: False if context.tool_name == "search_orders" else None)
+    with both() as recorded:
+        step("many", Orders())
+        story = recorded.story()
+
+    assert story["calls"] == [
+        ("get_weather", "ok", 1, ALLOWED),
+        ("get_weather", "ok", 0, []),
+        ("search_orders", "none", 0, [("policy", "deny", "enforced")]),
+        ("cancel_order", "raised", 1, ALLOWED),
+    ]
 
 
 # -- others --------------------------------------------------------------------------------------------------------
