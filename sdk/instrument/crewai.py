@@ -7,6 +7,7 @@ model only writes what it wants to do, so the call is opened where crewai has re
 from __future__ import annotations
 
 import asyncio
+import functools
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -21,15 +22,20 @@ from toolwitness.sdk.instrument.tools import agent_run
 from toolwitness.sdk.scope import NO_SCOPE
 from toolwitness.sdk.scopes import RunScope
 
-_BLOCKED = "Tool execution blocked by hook. Tool: "
-"""What crewai tells the model where a hook said no."""
+_EXECUTORS = {
+    "crewai.agents.agent_executor": "AgentExecutor",
+    "crewai.experimental.agent_executor": "AgentExecutor",
+    "crewai.agents.crew_agent_executor": "CrewAgentExecutor",
+}
+"""What handles native calls, by module; until 1.15.28 crews had one of their own."""
 
 
 def instrument(patches: Patches, module: ModuleType) -> None:
     """Wrap crews, agents, tools and what decides whether tools run."""
     patches.methods(module.Crew, {"kickoff": _crew, "akickoff": _acrew})
     patches.methods(module.Agent, {"kickoff": _agent, "kickoff_async": _aagent})
-    patches.when_imported("crewai.agents.agent_executor", lambda found: _executor(patches, found))
+    for name, executor in _EXECUTORS.items():
+        patches.when_imported(name, functools.partial(_executor, patches, executor))
     patches.when_imported("crewai.agents.step_executor", lambda found: _steps(patches, found))
     patches.when_imported("crewai.tools.tool_usage", lambda found: _usage(patches, found))
     patches.when_imported("crewai.tools.base_tool", lambda found: _tools(patches, found))
@@ -42,22 +48,20 @@ def instrument(patches: Patches, module: ModuleType) -> None:
     )
 
 
-def _executor(patches: Patches, module: ModuleType) -> None:
-    patches.method(module.AgentExecutor, "_execute_single_native_tool_call", _reading(_native, module))
+def _executor(patches: Patches, name: str, module: ModuleType) -> None:
+    def native(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        del instance
+        return _native(wrapped, module, args, kwargs)
+
+    patches.method(getattr(module, name), "_execute_single_native_tool_call", native)
 
 
 def _steps(patches: Patches, module: ModuleType) -> None:
-    patches.method(module.StepExecutor, "_execute_native_tool_calls", _reading(_step, module))
-
-
-def _reading(handler: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
-    """A wrapper with the framework's own reading of a provider's call: (id, tool, arguments)."""
-
-    def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def step(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         del instance
-        return handler(wrapped, module.extract_tool_call_info, args, kwargs)
+        return _step(wrapped, module, args, kwargs)
 
-    return wrapper
+    patches.method(module.StepExecutor, "_execute_native_tool_calls", step)
 
 
 def _usage(patches: Patches, module: ModuleType) -> None:
@@ -139,27 +143,28 @@ async def _aagent(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, .
 # -- native calls --------------------------------------------------------------------------------------------------
 
 
-def _native(wrapped: Callable[..., Any], read: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _native(wrapped: Callable[..., Any], module: ModuleType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     handling: Handling | None = None
     with reading_guard:
-        told = read(argument(args, kwargs, 0, "tool_call"))
-        if told is not None:
-            handling = handle(told[1], told[2], id=told[0])
+        if "call_id" in kwargs:  # until 1.15.28
+            told = kwargs["call_id"], kwargs["func_name"], kwargs["func_args"]
+        else:
+            told = module.extract_tool_call_info(argument(args, kwargs, 0, "tool_call"))
+        handling = None if told is None else handle(told[1], told[2], id=told[0])
     if handling is None:
         return wrapped(*args, **kwargs)
     with handling:
         result = wrapped(*args, **kwargs)
     with reading_guard:
-        handling.failed(result.get("tool_failure"))
         handling.told(result["result"])
     return result
 
 
-def _step(wrapped: Callable[..., Any], read: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _step(wrapped: Callable[..., Any], module: ModuleType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     step: Batch | None = None
     with reading_guard:
-        calls = argument(args, kwargs, 0, "tool_calls")
-        step = Batch([told for call in calls if (told := read(call)) is not None])
+        calls = map(module.extract_tool_call_info, argument(args, kwargs, 0, "tool_calls"))
+        step = Batch([told for told in calls if told is not None])
     if step is None:
         return wrapped(*args, **kwargs)
     with step:
@@ -250,8 +255,8 @@ def _hooked(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], k
     del instance
     with reading_guard:
         text, step = kwargs.get("tool_result"), batch.get()
-        if type(text) is str and text.startswith(_BLOCKED):
-            _blocked(text)
+        if text is not None:
+            _heard(text)
         if step is not None and text is None:
             step.asked(kwargs["tool_name"])
         elif step is not None:
@@ -259,15 +264,12 @@ def _hooked(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], k
     return wrapped(*args, **kwargs)
 
 
-def _blocked(text: str) -> None:
-    handling = current.get()
+def _heard(text: Any) -> None:
+    handling, read = current.get(), _read.get()
     if handling is not None and not handling.trying:
-        handling.refusal = "blocked_by_hook"
-        return
-    handling = _read.get()
-    if handling is not None and not handling.over:
-        handling.refusal = "blocked_by_hook"
-        handling.told(text)
+        handling.heard(text)
+    elif read is not None and not read.over:  # it was read, and then not used
+        read.told(text)
 
 
 # -- tools ---------------------------------------------------------------------------------------------------------

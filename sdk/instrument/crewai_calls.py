@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
@@ -19,7 +20,14 @@ _REFUSALS = {
     "repeated_call": "policy",
     "blocked_by_hook": "policy",
 }
-"""Why crewai does not run a tool, and the gate that this is."""
+"""Why crewai does not run a tool, and the gate that this is; `invalid_input` beside them."""
+_WORDS = re.compile(
+    r"(?P<unknown_tool>Tool not found\Z)"
+    r"|(?P<blocked_by_hook>Tool execution blocked by hook\. Tool: )"
+    r"|(?P<invalid_input>Error: Failed to parse tool arguments as JSON: )"
+    r"|(?P<usage_limit>Tool '[^']*' has reached its (?:maximum )?usage limit .*cannot be used anymore\.\Z)"
+)
+"""What crewai tells the model then. Newer versions say so in an object as well."""
 _NOTHING = object()
 
 
@@ -111,12 +119,19 @@ class Handling:
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
+    def heard(self, text: Any) -> None:
+        """What crewai makes of the call before hooks may change the words; they tell nothing where more is known."""
+        worded = _WORDS.match(text) if type(text) is str and not self.known else None
+        if worded is not None:
+            self.refusal = worded.lastgroup
+
     def told(self, text: Any) -> None:
         """The model is told this, in words of the framework's where no tool answered."""
         if self.over:
             return
         self.over = True
         with reading_guard:
+            self.heard(text)
             if self.call.begun:
                 self._ran(text)
             elif self.refusal == "invalid_input":
@@ -148,9 +163,7 @@ class Handling:
         name = type(error).__name__
         with reading_guard:
             if name == "ToolExecutionFailedError":
-                failure = error.record.failure  # type: ignore[attr-defined]  # crewai's own exception
-                self.refusal = self.refusal or _refusal(failure)
-                self.told(failure.message)
+                self.told(error.record.failure.message)  # type: ignore[attr-defined]  # crewai's own exception
             elif name == "HookAborted" and not self.call.begun:
                 self.refusal = "blocked_by_hook"
                 self.told(None)
@@ -158,16 +171,6 @@ class Handling:
                 self.over = True
                 self.call.fail(error)
         self.call.close()
-
-    def failed(self, failure: Any) -> None:
-        """What the framework itself reports of the call; of a cached answer it may be the tool's."""
-        if failure is not None and self.cached is _NOTHING:
-            self.refusal = self.refusal or _refusal(failure)
-
-
-def _refusal(failure: Any) -> str | None:
-    reason = str(failure.reason.value)
-    return reason if reason in _REFUSALS or reason == "invalid_input" else None
 
 
 current: ContextVar[Handling | None] = ContextVar("toolwitness_crewai", default=None)

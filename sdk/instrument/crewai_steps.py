@@ -15,8 +15,6 @@ from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.crewai_calls import Handling, current, handle
 
 _NO_JSON = object()
-_UNKNOWN = "Tool not found"
-"""What crewai tells the model where there is no such tool."""
 
 
 class Batch:
@@ -63,8 +61,6 @@ class Batch:
             return
         self._handling = None
         handling.__exit__(None, None, None)
-        if text == _UNKNOWN and not handling.known:
-            handling.refusal = "unknown_tool"
         handling.told(text)
 
     def _skip(self, number: int) -> None:
