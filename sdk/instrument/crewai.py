@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import sys
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -49,19 +50,11 @@ def instrument(patches: Patches, module: ModuleType) -> None:
 
 
 def _executor(patches: Patches, name: str, module: ModuleType) -> None:
-    def native(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        del instance
-        return _native(wrapped, module, args, kwargs)
-
-    patches.method(getattr(module, name), "_execute_single_native_tool_call", native)
+    patches.method(getattr(module, name), "_execute_single_native_tool_call", _native)
 
 
 def _steps(patches: Patches, module: ModuleType) -> None:
-    def step(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        del instance
-        return _step(wrapped, module, args, kwargs)
-
-    patches.method(module.StepExecutor, "_execute_native_tool_calls", step)
+    patches.method(module.StepExecutor, "_execute_native_tool_calls", _step)
 
 
 def _usage(patches: Patches, module: ModuleType) -> None:
@@ -143,13 +136,19 @@ async def _aagent(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, .
 # -- native calls --------------------------------------------------------------------------------------------------
 
 
-def _native(wrapped: Callable[..., Any], module: ModuleType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _read(tool_call: Any) -> Any:
+    """Id, tool and arguments of a call in any provider's shape, as the framework itself reads them; None for other things."""
+    return sys.modules["crewai.utilities.agent_utils"].extract_tool_call_info(tool_call)
+
+
+def _native(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del instance
     handling: Handling | None = None
     with reading_guard:
         if "call_id" in kwargs:  # until 1.15.28
             told = kwargs["call_id"], kwargs["func_name"], kwargs["func_args"]
         else:
-            told = module.extract_tool_call_info(argument(args, kwargs, 0, "tool_call"))
+            told = _read(argument(args, kwargs, 0, "tool_call"))
         handling = None if told is None else handle(told[1], told[2], id=told[0])
     if handling is None:
         return wrapped(*args, **kwargs)
@@ -160,10 +159,11 @@ def _native(wrapped: Callable[..., Any], module: ModuleType, args: tuple[Any, ..
     return result
 
 
-def _step(wrapped: Callable[..., Any], module: ModuleType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _step(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del instance
     step: Batch | None = None
     with reading_guard:
-        calls = map(module.extract_tool_call_info, argument(args, kwargs, 0, "tool_calls"))
+        calls = map(_read, argument(args, kwargs, 0, "tool_calls"))
         step = Batch([told for told in calls if told is not None])
     if step is None:
         return wrapped(*args, **kwargs)
@@ -175,7 +175,7 @@ def _step(wrapped: Callable[..., Any], module: ModuleType, args: tuple[Any, ...]
 
 _by_usage: weakref.WeakKeyDictionary[Any, Handling] = weakref.WeakKeyDictionary()
 """What was read and is not used yet."""
-_read: ContextVar[Handling | None] = ContextVar("toolwitness_crewai_read", default=None)
+_unused: ContextVar[Handling | None] = ContextVar("toolwitness_crewai_unused", default=None)
 """The last of these in this context: a hook may keep it from being used at all."""
 _noted: ContextVar[str | None] = ContextVar("toolwitness_crewai_noted", default=None)
 """Why the text cannot be read."""
@@ -198,7 +198,7 @@ def _parse(wrapped: Callable[..., Any], usage: Any, args: tuple[Any, ...], kwarg
             handling.told(calling.message)
         else:
             _by_usage[usage] = handling
-            _read.set(handling)
+            _unused.set(handling)
     return calling
 
 
@@ -265,7 +265,7 @@ def _hooked(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], k
 
 
 def _heard(text: Any) -> None:
-    handling, read = current.get(), _read.get()
+    handling, read = current.get(), _unused.get()
     if handling is not None and not handling.trying:
         handling.heard(text)
     elif read is not None and not read.over:  # it was read, and then not used
