@@ -92,11 +92,13 @@ class _Running:
                 status = "timeout" if isinstance(error, TimeoutError) else "error" if own else "raised"
                 self.call.result(content, status=status, error_class="unclassified", error_type=type(error).__name__)
         self.call.close()
+        self.error = error = None  # its traceback holds frames that hold this object
 
     def raised(self, error: BaseException) -> None:
         """The runner ends by this."""
         self.call.fail(error)
         self.call.close()
+        self.error = None
 
 
 _running: ContextVar[_Running] = ContextVar("toolwitness_anthropic_runner")

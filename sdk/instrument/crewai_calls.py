@@ -145,6 +145,7 @@ class Handling:
             else:  # a tool that brings a way of its own to run
                 self.call.result(text, **said(text).facts())
         self.call.close()
+        self._let_go()
 
     def _ran(self, text: Any) -> None:
         error, value = self.error, self.value
@@ -171,6 +172,12 @@ class Handling:
                 self.over = True
                 self.call.fail(error)
         self.call.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Keep nothing of the application's alive; an exception holds frames that hold this object."""
+        self.error = self.value = self.arguments = self._passed = None
+        self.cached = _NOTHING
 
 
 current: ContextVar[Handling | None] = ContextVar("toolwitness_crewai", default=None)

@@ -73,7 +73,7 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
-        _own("crewai", "crewai", "crewai", "1.15", "2"),
+        _own("crewai", "crewai", "crewai", "1.15.15", "2"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
         _own("openai", "openai", "openai", "2.0", "4"),
         _own("openai_agents", "agents", "openai-agents", "0.20", "1"),

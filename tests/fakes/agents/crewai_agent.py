@@ -1,7 +1,9 @@
 """An agent and a crew of crewai over OpenAI's client, by function calling and in its text format."""
 
 import asyncio
+import atexit
 import os
+import tempfile
 import warnings
 
 # It sends telemetry, asks on the terminal for permission to send traces and leaves files behind, unless it is told not to.
@@ -12,6 +14,10 @@ with warnings.catch_warnings(action="ignore"):  # of its own modules
     from crewai.tools import tool
 
 from toolwitness.tests.fakes.orders import NAMES
+
+_STORAGE = tempfile.TemporaryDirectory()  # what it keeps of every run would go to the user's home and be shared by processes
+atexit.register(_STORAGE.cleanup)
+os.environ["CREWAI_STORAGE_DIR"] = _STORAGE.name
 
 INSTRUMENTATION = "crewai"
 MODES = ("crew", "agent", "async", "stream")

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import weakref
 
 import anthropic
@@ -248,3 +249,27 @@ def test_a_cancelled_tool_is_an_attempt_that_was_cancelled(instrument, model):
         attempt = recorded.one(RecordKind.ATTEMPT)
 
     assert str(attempt.attempt_status) == "cancelled"
+
+
+def test_what_a_tool_held_when_it_raised_goes_with_its_frame(instrument, client, monkeypatch):
+    """No exception is kept, and no cycle of ours waits for the garbage collector."""
+    monkeypatch.setattr(logging.getLogger("anthropic.lib.tools._beta_runner"), "disabled", True)  # it keeps exceptions here
+    held = []
+
+    @anthropic.beta_tool(input_schema=TOOLS[1]["input_schema"])
+    def get_weather(city: str) -> str:
+        """Tell the weather."""
+        orders = Orders()
+        held.append(weakref.ref(orders))
+        raise KeyError(city)
+
+    with instrument("anthropic"):
+        gc.collect()
+        gc.disable()
+        try:
+            client.beta.messages.tool_runner(**asked("odd", [get_weather])).until_done()
+            alive = held[0]()
+        finally:
+            gc.enable()
+
+    assert alive is None
