@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, cast
 
+from toolwitness.sdk import context
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.crewai_calls import Handling, current, handle
 from toolwitness.sdk.instrument.crewai_steps import Batch, batch
@@ -34,7 +35,7 @@ _EXECUTORS = {
 def instrument(patches: Patches, module: ModuleType) -> None:
     """Wrap crews, agents, tools and what decides whether tools run."""
     patches.methods(module.Crew, {"kickoff": _crew, "akickoff": _acrew})
-    patches.methods(module.Agent, {"kickoff": _agent, "kickoff_async": _aagent})
+    patches.methods(module.Agent, {"kickoff": _agent, "kickoff_async": _aagent, "execute_task": _task, "aexecute_task": _atask})
     for name, executor in _EXECUTORS.items():
         patches.when_imported(name, functools.partial(_executor, patches, executor))
     patches.when_imported("crewai.agents.step_executor", lambda found: _steps(patches, found))
@@ -130,6 +131,17 @@ def _agent(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kw
 
 async def _aagent(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with _agent_run(instance):
+        return await wrapped(*args, **kwargs)
+
+
+def _task(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A task that is executed by itself; in a crew it is a part of the crew's run."""
+    with _agent_run(instance) if context.current.get() is None else NO_SCOPE:
+        return wrapped(*args, **kwargs)
+
+
+async def _atask(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    with _agent_run(instance) if context.current.get() is None else NO_SCOPE:
         return await wrapped(*args, **kwargs)
 
 
@@ -275,11 +287,19 @@ def _heard(text: Any) -> None:
 # -- tools ---------------------------------------------------------------------------------------------------------
 
 
-def _try(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A tool that is run by another one runs within that one's attempt."""
-    del instance
+def _tried(tool: Any) -> Handling | None:
+    """The call that a tool is asked to run for."""
     handling = current.get()
-    if handling is None or handling.trying:
+    with reading_guard:
+        names = sys.modules["crewai.utilities.string_utils"]
+        if handling is not None and handling.tries(names.sanitize_tool_name(tool.name)):
+            return handling
+    return None
+
+
+def _try(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    handling = _tried(instance)
+    if handling is None:
         return wrapped(*args, **kwargs)
     with handling.attempting():
         result = handling.value = wrapped(*args, **kwargs)
@@ -287,9 +307,8 @@ def _try(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwar
 
 
 async def _atry(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    del instance
-    handling = current.get()
-    if handling is None or handling.trying:
+    handling = _tried(instance)
+    if handling is None:
         return await wrapped(*args, **kwargs)
     with handling.attempting():
         result = handling.value = await wrapped(*args, **kwargs)
@@ -310,10 +329,10 @@ def _claimed(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], 
     del instance
     refused = wrapped(*args, **kwargs)
     handling = current.get()
-    if handling is not None:
+    if handling is not None and handling.trying:
         if refused is None:
             handling.begin()
-        elif handling.call.open_attempts == 0:
+        elif not handling.call.open_attempts:
             handling.refusal = "usage_limit"
     return refused
 

@@ -32,18 +32,34 @@ _NOTHING = object()
 
 
 def handle(tool: str, arguments: Any, id: str | None = None) -> Handling | None:  # noqa: A002 -- the word that providers use
-    """What crewai is about to do with a call; None where nothing is recorded."""
+    """What crewai is about to do with a call; None where nothing is recorded.
+
+    A call that has an `id` is one of a tool by exactly this name; in the text format, one of a similar name is run as well.
+    """
     call = call_of(tool, arguments, id=id)
-    return Handling(call, arguments) if isinstance(call, CallScope) else None
+    return Handling(call, arguments, named=id is not None) if isinstance(call, CallScope) else None
 
 
 class Handling:
     """One call while the framework handles it; inside `with`, the one that a tool runs for."""
 
-    __slots__ = ("_attempt", "_passed", "_token", "arguments", "cached", "call", "error", "over", "refusal", "trying", "value")
+    __slots__ = (
+        "_attempt",
+        "_named",
+        "_passed",
+        "_token",
+        "arguments",
+        "cached",
+        "call",
+        "error",
+        "over",
+        "refusal",
+        "trying",
+        "value",
+    )
 
-    def __init__(self, call: CallScope, arguments: Any) -> None:
-        self.call, self.arguments = call, arguments
+    def __init__(self, call: CallScope, arguments: Any, *, named: bool) -> None:
+        self.call, self.arguments, self._named = call, arguments, named
         self.refusal: str | None = None
         self.cached: Any = _NOTHING
         self.value: Any = None
@@ -71,6 +87,14 @@ class Handling:
     def known(self) -> bool:
         """Whether it is known already what became of the call."""
         return self.call.begun or self.refusal is not None or self.cached is not _NOTHING or self.error is not None
+
+    def tries(self, tool: str) -> bool:
+        """Whether this call is what a tool of that name is now asked to run for.
+
+        Not so within another tool's run, nor where a hook runs a tool of its own. Of two tools of one name, the second is
+        called by a number behind it.
+        """
+        return not self.trying and (not self._named or self.call.tool.startswith(tool))
 
     @contextmanager
     def attempting(self) -> Iterator[None]:
@@ -165,8 +189,8 @@ class Handling:
         with reading_guard:
             if name == "ToolExecutionFailedError":
                 self.told(error.record.failure.message)  # type: ignore[attr-defined]  # crewai's own exception
-            elif name == "HookAborted" and not self.call.begun:
-                self.refusal = "blocked_by_hook"
+            elif name == "HookAborted":
+                self.refusal = self.refusal if self.known else "blocked_by_hook"
                 self.told(None)
             elif not self.over:
                 self.over = True

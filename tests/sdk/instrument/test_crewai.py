@@ -10,7 +10,8 @@ from crewai import Agent, Crew, Task
 from crewai.agents.cache.cache_handler import CacheHandler
 from crewai.agents.step_executor import StepExecutor
 from crewai.agents.tools_handler import ToolsHandler
-from crewai.hooks import clear_all_tool_call_hooks, register_before_tool_call_hook
+from crewai.hooks import clear_all_tool_call_hooks, register_after_tool_call_hook, register_before_tool_call_hook
+from crewai.hooks.dispatch import HookAborted
 from crewai.tools import BaseTool, tool
 from crewai.tools.tool_failure import ToolFailure, ToolFailurePolicy
 from crewai.utilities.planning_types import TodoItem
@@ -171,6 +172,40 @@ def test_arguments_that_a_hook_changed_are_told(both, model, hooks):
 
     assert orders.ledger == [("get_weather", "Bonn")]
     assert call.executed_arguments is not None
+
+
+def test_a_tool_that_a_hook_runs_is_not_the_call_s(both, model, hooks):
+    """Only the tool that was called is tried."""
+    orders, asked = Orders(), []
+
+    @tool("audit")
+    def audit(city: str) -> str:
+        """Write down what was asked."""
+        asked.append(city)
+        return "written"
+
+    hooks(lambda context: audit.run(city=context.tool_input["city"]) and None)
+    with both() as recorded:
+        crewai_agent.run(model.url, "odd", orders)
+        story = recorded.story()
+
+    assert (asked, story["calls"]) == (["Berlin"], [("get_weather", "ok", 1, ALLOWED)])
+
+
+@pytest.mark.usefixtures("hooks")
+def test_a_hook_that_ends_the_run_changes_nothing_of_what_is_known(both, model):
+    """The tool has run and answered; the model is not told any more."""
+
+    def abort(_):
+        raise HookAborted("enough")
+
+    register_after_tool_call_hook(abort)
+    with both() as recorded:
+        with pytest.raises(HookAborted):
+            crewai_agent.run(model.url, "odd", Orders())
+        first = recorded.story()["calls"][0]  # an older crewai executes the task again
+
+    assert first == ("get_weather", "ok", 1, ALLOWED)
 
 
 def test_a_failure_that_the_tool_itself_reports_is_its_answer(both, model):
@@ -448,6 +483,16 @@ def test_a_planned_step_is_told_what_hooks_cache_and_tools_did(both, model, step
 
 
 # -- others --------------------------------------------------------------------------------------------------------
+
+
+def test_a_task_by_itself_is_a_run_of_its_agent(both, model):
+    """There is no crew."""
+    with both() as recorded:
+        agent = make(model.url, Orders())
+        Task(description="Orders [script:parallel]", expected_output="An answer.", agent=agent).execute_sync()
+        run, story = recorded.one(RecordKind.RUN), recorded.story()
+
+    assert (run.agent, story["runs"], len(story["calls"])) == ("orders", 1, 2)
 
 
 def test_inside_a_run_of_the_application_it_is_that_run(both, model):
