@@ -163,6 +163,7 @@ class Handling:
             elif self.refusal is not None:
                 self.call.gate(_REFUSALS[self.refusal], "deny", reason=self.refusal)
             elif self.cached is not _NOTHING:
+                self.call.gate("idempotency", "skip", reason="cached")
                 self.call.result(self.cached)
             elif self.error is not None:
                 refuse_arguments(self.call, self.error.__cause__, self.arguments)

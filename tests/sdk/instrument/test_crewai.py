@@ -26,6 +26,7 @@ from toolwitness.tests.fakes.orders import Orders
 
 ALLOWED = [("input_validation", "allow", "enforced")]
 every_mode = pytest.mark.parametrize("mode", MODES)
+CACHED = [("idempotency", "skip", "enforced")]
 ASKED = '{"query": "blue lamp", "limit": 3}'
 
 
@@ -132,7 +133,7 @@ def test_what_the_cache_answers_is_no_attempt(both, model):
         story = recorded.story()
 
     assert len(orders.ledger) == 1
-    assert story["calls"] == [("get_weather", "ok", 1, ALLOWED), ("get_weather", "ok", 0, [])]
+    assert story["calls"] == [("get_weather", "ok", 1, ALLOWED), ("get_weather", "ok", 0, CACHED)]
 
 
 def test_a_spent_limit_is_a_gate_without_an_attempt(both, model):
@@ -396,7 +397,7 @@ def test_the_cache_answers_in_the_text_format_too(both, play):
         story = recorded.story()
 
     assert [entry[0] for entry in orders.ledger] == ["search_orders", "get_weather"]
-    assert story["calls"][2] == ("search_orders", "ok", 0, [])
+    assert story["calls"][2] == ("search_orders", "ok", 0, CACHED)
 
 
 def test_a_hook_blocks_in_the_text_format_too(both, play, hooks):
@@ -476,7 +477,7 @@ def test_a_planned_step_is_told_what_hooks_cache_and_tools_did(both, model, step
 
     assert story["calls"] == [
         ("get_weather", "ok", 1, ALLOWED),
-        ("get_weather", "ok", 0, []),
+        ("get_weather", "ok", 0, CACHED),
         ("search_orders", "none", 0, [("policy", "deny", "enforced")]),
         ("cancel_order", "raised", 1, ALLOWED),
     ]
