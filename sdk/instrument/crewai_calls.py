@@ -34,10 +34,10 @@ _NOTHING = object()
 def handle(tool: str, arguments: Any, id: str | None = None) -> Handling | None:  # noqa: A002 -- the word that providers use
     """What crewai is about to do with a call; None where nothing is recorded.
 
-    A call that has an `id` is one of a tool by exactly this name; in the text format, one of a similar name is run as well.
+    A call that has an `id` runs a tool of this very name; in the text format, a tool of a similar name is run as well.
     """
     call = call_of(tool, arguments, id=id)
-    return Handling(call, arguments, named=id is not None) if isinstance(call, CallScope) else None
+    return Handling(call, arguments, None if id is None else tool) if isinstance(call, CallScope) else None
 
 
 class Handling:
@@ -45,7 +45,7 @@ class Handling:
 
     __slots__ = (
         "_attempt",
-        "_named",
+        "_name",
         "_passed",
         "_token",
         "arguments",
@@ -58,8 +58,8 @@ class Handling:
         "value",
     )
 
-    def __init__(self, call: CallScope, arguments: Any, *, named: bool) -> None:
-        self.call, self.arguments, self._named = call, arguments, named
+    def __init__(self, call: CallScope, arguments: Any, name: str | None) -> None:
+        self.call, self.arguments, self._name = call, arguments, name
         self.refusal: str | None = None
         self.cached: Any = _NOTHING
         self.value: Any = None
@@ -94,7 +94,7 @@ class Handling:
         Not so within another tool's run, nor where a hook runs a tool of its own. Of two tools of one name, the second is
         called by a number behind it.
         """
-        return not self.trying and (not self._named or self.call.tool.startswith(tool))
+        return not self.trying and (self._name is None or self._name.startswith(tool))
 
     @contextmanager
     def attempting(self) -> Iterator[None]:

@@ -124,6 +124,27 @@ def test_a_call_is_open_when_its_block_has_ended(instrument, client):
     assert story == {"decisions": ["called"], "calls": [("search_orders", "ok", 1, [])], "runs": 1}
 
 
+def test_a_call_of_an_asynchronous_stream_is_open_when_its_block_has_ended(instrument, model):
+    """As in a synchronous one; the task leaves the stream early."""
+    search = toolwitness.tool(Orders().search_orders, name="search_orders", side_effect="read")
+
+    async def ask():
+        client = anthropic.AsyncAnthropic(base_url=model.url, api_key="k")
+        async with client, client.messages.stream(messages=question("parallel"), **ASKED) as stream:
+            async for event in stream:
+                if event.type == "content_block_stop" and event.index == 1:
+                    search(query="blue lamp", limit=3)
+                    break
+
+    with instrument("anthropic") as recorded:
+        with toolwitness.run("t-1"):
+            asyncio.run(ask())
+        gc.collect()
+        story = recorded.story()
+
+    assert story == {"decisions": ["called"], "calls": [("search_orders", "ok", 1, [])], "runs": 1}
+
+
 def test_the_async_client_streams_too(instrument, model):
     """One decision with both calls."""
 

@@ -124,6 +124,18 @@ def test_a_refused_call_is_a_gate_without_an_attempt(both, model, script, gate):
     assert (gate, "deny", "enforced") in refused[3]
 
 
+def test_a_tool_that_the_model_writes_in_another_way_is_tried(both, model):
+    """Crewai reads the name in its own way."""
+    model.scripts["loud"] = [[("Get-Weather", J({"city": "Berlin"}))], "Done."]
+    orders = Orders()
+    with both() as recorded:
+        crewai_agent.run(model.url, "loud", orders)
+        story = recorded.story()
+
+    assert orders.ledger == [("get_weather", "Berlin")]
+    assert story["calls"] == [("Get-Weather", "ok", 1, ALLOWED)]
+
+
 def test_what_the_cache_answers_is_no_attempt(both, model):
     """The same call a second time: crewai answers from memory, and the tool does not run."""
     model.scripts["again"] = [[("get_weather", J({"city": "Berlin"}))], [("get_weather", J({"city": "Berlin"}))], "Done."]
