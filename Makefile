@@ -76,7 +76,7 @@ test: check
 
 test-all: check crewai-env
 	@$(call say,pytest with the long tests); $(PYTEST)
-	@$(call say,pytest of crewai in $(CREW)); $(subst $(BIN),$(CREW)/bin,$(PYTEST)) -k crewai $(addprefix tests/sdk/instrument/test_,crewai.py non_interference.py)
+	@$(call say,pytest of crewai in $(CREW)); $(subst $(BIN),$(CREW)/bin,$(PYTEST)) -k crewai $(wildcard tests/sdk/instrument/test_crewai*.py) tests/sdk/instrument/test_non_interference.py
 
 # In an environment of its own: crewai needs older versions of openai, mcp and pydantic than what else is tested.
 crewai-env: venv
