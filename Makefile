@@ -10,6 +10,7 @@ CANDIDATES := $(PYTHON) $(if $(PYTHON),,python3 python3.14 python3.13 python3.12
 
 VENV := .venv
 BENCH := .venv-bench
+CREW := .venv-crewai
 BIN := $(VENV)/bin
 # An environment is ready for one content of these files at one place: it holds absolute paths, so a copied tree needs its own.
 FINDS_US := import importlib.util, sys; sys.exit(importlib.util.find_spec('toolwitness') is None)
@@ -26,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 say = printf '%s\n' "toolwitness: $(1)"
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-.PHONY: help venv types check test test-all bench bench-env demo demo-stop clean
+.PHONY: help venv types check test test-all crewai-env bench bench-env demo demo-stop clean
 .NOTPARALLEL:
 
 help:
@@ -34,7 +35,7 @@ help:
 	  'make demo       install, make and load demo data, start toolwitness and print its URL (PORT=4318, DEMO_DATA="file ...")' \
 	  'make demo-stop  stop what make demo started' \
 	  'make test       lint, types, import contracts and tests' \
-	  'make test-all   the same, with the long tests' \
+	  'make test-all   the same, with the long tests and those of crewai' \
 	  'make check      the same, without the tests' \
 	  'make bench      how fast redaction is beside a peer; fails where it is slower' \
 	  'make clean      stop the demo; remove its data, the environment and all caches'
@@ -73,8 +74,14 @@ check: venv types
 test: check
 	@$(call say,pytest (long tests are left out; make test-all runs them)); $(PYTEST) -m 'not long'
 
-test-all: check
+test-all: check crewai-env
 	@$(call say,pytest with the long tests); $(PYTEST)
+	@$(call say,pytest of crewai in $(CREW)); $(subst $(BIN),$(CREW)/bin,$(PYTEST)) -k crewai $(wildcard tests/sdk/instrument/test_crewai*.py) tests/sdk/instrument/test_non_interference.py
+
+# In an environment of its own: crewai needs older versions of openai, mcp and pydantic than what else is tested.
+crewai-env: venv
+	@[ -x $(CREW)/bin/python ] || { $(call say,making $(CREW) with crewai (about two minutes$(,) the first time only)); $(BIN)/python -m venv $(CREW); }
+	@$(call quietly,$(CREW)/bin/python -m pip install --quiet --only-binary=:all: --no-compile --constraint constraints-crewai.txt --editable '.[dev-crewai]')
 
 # In an environment of its own: the peer brings plugins that would take part in our tests.
 bench-env: venv
@@ -100,5 +107,5 @@ demo-stop: venv
 clean:
 	@if [ -x $(BIN)/toolwitness ] && [ -e $(DB).owner.json ]; then $(BIN)/toolwitness down --db $(DB); fi
 	@$(call say,removing $(VENV)$(,) var$(,) build$(,) dist and caches)
-	@rm -rf $(VENV) $(BENCH) .types var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH) $(CREW) .types var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from toolwitness.model.declared import Declared
 from toolwitness.model.enums import PrivacyClass
 from toolwitness.model.exceptions import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["ANY", "Action", "Declared", "Handling", "RedactionPolicy", "Table"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+CONSTRAINTS = ("constraints.txt", "constraints-crewai.txt")
 FOLDERS = ("model", "redaction", "sdk", "collector", "replay", "dashboard", "commands")
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "var", "tests")
 
@@ -90,9 +91,10 @@ def test_wheel_says_that_it_is_typed_and_licensed(wheel):
     assert any(Path(name).name == "LICENSE" for name in wheel)
 
 
-def test_constraints_are_names_and_versions_only(root):
-    """The pinned list holds no hosts, no paths and no editable installs."""
-    lines = (root / "constraints.txt").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_constraints_are_names_and_versions_only(root, name):
+    """The pinned lists hold no hosts, no paths and no editable installs."""
+    lines = (root / name).read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if not line.startswith("#")]
 
     assert [line for line in pins if line.count("==") != 1 or set(line) & set("/@: ")] == []
@@ -101,7 +103,7 @@ def test_constraints_are_names_and_versions_only(root):
 
 def test_constraints_cover_what_is_declared(root, pyproject):
     """Each direct dependency of the package and its extras is pinned."""
-    lines = (root / "constraints.txt").read_text(encoding="utf-8").lower().splitlines()
+    lines = [line for name in CONSTRAINTS for line in (root / name).read_text(encoding="utf-8").lower().splitlines()]
     pinned = {line.split("==")[0] for line in lines}
     project = pyproject["project"]
     declared = [*project["dependencies"], *(item for extra in project["optional-dependencies"].values() for item in extra)]

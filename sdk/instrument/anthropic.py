@@ -1,14 +1,16 @@
 """Anthropic's client: messages and beta messages, by whichever of its methods they are asked for.
 
-Its beta tool runner asks by the same requests and sends tool results the same way, so it is recorded as a hand-written loop is.
+Its beta tool runner asks by the same requests; what it does with the calls is told by `anthropic_runner`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from toolwitness.sdk.instrument import anthropic_runner
+from toolwitness.sdk.instrument.anthropic_runner import content_of
 from toolwitness.sdk.instrument.observed import said_as_error
 from toolwitness.sdk.instrument.patching import Patches
 from toolwitness.sdk.instrument.stainless import Client, field, texts
@@ -21,9 +23,10 @@ _UNKNOWN_MEMBERS = "toolset"
 
 
 def instrument(patches: Patches, module: ModuleType) -> None:
-    """Wrap the client's requests."""
+    """Wrap the client's requests and its tool runner."""
     del module
     Client({"/v1/messages": _Messages()}).instrument(patches, "anthropic")
+    anthropic_runner.instrument(patches)
 
 
 class _Messages:
@@ -70,15 +73,15 @@ def _answer(message: Any, blocks: Iterable[Any], stop_reason: Any) -> Answer:
         text="\n".join(
             text for block in kept if field(block, "type") == "text" and isinstance(text := field(block, "text"), str)
         ),
-        calls=[
-            Proposed(field(block, "id"), field(block, "name"), field(block, "input"))
-            for block in kept
-            if field(block, "type") == "tool_use"
-        ],
+        calls=[_call(block) for block in kept if field(block, "type") == "tool_use"],
         model=field(message, "model"),
         id=field(message, "id"),
         finish="refused" if stop_reason == "refusal" else None,
     )
+
+
+def _call(block: Any) -> Proposed:
+    return Proposed(field(block, "id"), field(block, "name"), field(block, "input"))
 
 
 def _read_message(message: Any) -> Iterator[Text | ToolAnswer]:
@@ -89,16 +92,9 @@ def _read_message(message: Any) -> Iterator[Text | ToolAnswer]:
     if not isinstance(content, str):
         for block in content or ():
             if field(block, "type") == "tool_result":
-                answer = _content(field(block, "content"))
+                answer = content_of(field(block, "content"))
                 told = said_as_error(answer) if field(block, "is_error") is True else None
                 yield ToolAnswer(field(block, "tool_use_id"), answer, told)
-
-
-def _content(content: Any) -> Any:
-    """What a tool result says: a single text as such, else its blocks."""
-    if isinstance(content, list) and len(content) == 1 and field(content[0], "type") == "text":
-        return field(content[0], "text")
-    return content
 
 
 class _Events:
@@ -108,9 +104,10 @@ class _Events:
         self._message: Any = None
         self._blocks: dict[int, dict[str, Any]] = {}
         self._stop_reason: Any = None
+        self.over = False
 
-    def add(self, event: Any) -> bool:
-        """Take in one event."""
+    def add(self, event: Any) -> Sequence[Proposed]:
+        """Take in one event; a call is complete when its block stops."""
         kind = field(event, "type")
         if kind == "message_start":
             self._message = field(event, "message")
@@ -118,9 +115,12 @@ class _Events:
             self._start(field(event, "index"), field(event, "content_block"))
         elif kind == "content_block_delta":
             self._grow(field(event, "index"), field(event, "delta"))
+        elif kind == "content_block_stop":
+            return self._stop(field(event, "index"))
         elif kind == "message_delta":
             self._stop_reason = field(field(event, "delta"), "stop_reason")
-        return bool(kind == "message_stop")
+        self.over = self.over or kind == "message_stop"
+        return ()
 
     def _start(self, index: int, block: Any) -> None:
         kept = {name: field(block, name) for name in ("type", "id", "name", "input")}
@@ -134,10 +134,16 @@ class _Events:
                 if isinstance(part, str):
                     block[into].append(part)
 
+    def _stop(self, index: int) -> Sequence[Proposed]:
+        block = self._blocks.get(index)
+        return () if block is None or block["type"] != "tool_use" else [_call(_whole(self._blocks.pop(index)))]
+
     def answer(self) -> Answer:
-        """What was said so far."""
-        blocks = [
-            {**block, "text": "".join(block["texts"]), "input": "".join(block["json"]) or block["input"]}
-            for block in self._blocks.values()
-        ]
+        """What was said so far; a call of which a part is missing has not been proposed."""
+        blocks = [_whole(block) for block in self._blocks.values() if self.over or block["type"] != "tool_use"]
         return _answer(self._message, blocks, self._stop_reason)
+
+
+def _whole(block: dict[str, Any]) -> dict[str, Any]:
+    """A block with its parts put together."""
+    return {**block, "text": "".join(block["texts"]), "input": "".join(block["json"]) or block["input"]}

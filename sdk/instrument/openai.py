@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -94,9 +95,10 @@ class _ChatEvents:
         self._refused = False
         self._id: str | None = None
         self._model: str | None = None
+        self.over = False
 
-    def add(self, event: Any) -> bool:
-        """Take in one chunk; the last one cannot be told from those before it."""
+    def add(self, event: Any) -> Sequence[Proposed]:
+        """Take in one chunk; neither the last one nor a call's last part can be told from those before it."""
         self._id, self._model = field(event, "id") or self._id, field(event, "model") or self._model
         for choice in field(event, "choices") or ():
             delta = field(choice, "delta")
@@ -106,7 +108,7 @@ class _ChatEvents:
             self._refused = self._refused or bool(field(delta, "refusal"))
             for part in field(delta, "tool_calls") or ():
                 self._add_call((field(choice, "index") or 0, field(part, "index") or 0), part)
-        return False
+        return ()
 
     def _add_call(self, place: tuple[int, int], part: Any) -> None:
         call = self._calls.setdefault(place, {"id": None, "name": None, "arguments": []})
@@ -202,19 +204,30 @@ class _ResponsesEvents:
         self._route = route
         self._response: Any = None
         self._items: list[Any] = []
+        self._given: set[str | None] = set()
+        self.over = False
 
-    def add(self, event: Any) -> bool:
-        """Take in one event."""
+    def add(self, event: Any) -> Sequence[Proposed]:
+        """Take in one event; a call is complete when its item is done."""
         kind = field(event, "type")
         if kind == "response.created" or kind in _LAST_EVENTS:
             self._response = field(event, "response")
         elif kind == "response.output_item.done":
-            self._items.append(field(event, "item"))
-        return kind in _LAST_EVENTS
+            return self._done(field(event, "item"))
+        self.over = kind in _LAST_EVENTS
+        return ()
+
+    def _done(self, item: Any) -> Sequence[Proposed]:
+        self._items.append(item)
+        call = _item_call(item)
+        if call is None:
+            return ()
+        self._given.add(call.id)
+        return [call]
 
     def answer(self) -> Answer:
-        """What was said so far."""
-        if field(self._response, "output"):
-            return self._route.answered(self._response)
+        """What was said so far, but for the calls that were done."""
         known = {name: field(self._response, name) for name in ("id", "model", "conversation")}
-        return self._route.answered({**known, "output": self._items})
+        whole = field(self._response, "output")
+        answer = self._route.answered(self._response if whole else {**known, "output": self._items})
+        return replace(answer, calls=[call for call in answer.calls if call.id not in self._given])

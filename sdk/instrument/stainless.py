@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from types import ModuleType, TracebackType
 from typing import Any, Protocol
 
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument import steps
 from toolwitness.sdk.instrument.patching import Patches, argument
-from toolwitness.sdk.instrument.steps import Answer, Asked, Text
+from toolwitness.sdk.instrument.steps import Answer, Asked, Proposed, Text
 from toolwitness.sdk.scopes import DecisionScope
 
 
 class Events(Protocol):
-    """Puts an answer together from the events of a stream."""
+    """Puts an answer together from the events of a stream.
 
-    def add(self, event: Any) -> bool:
-        """Take in one event; true where it ends the answer, so that a caller who reads no further is not waited for."""
+    `over` is true when the answer has ended, so that a caller who reads no further is not waited for.
+    """
+
+    over: bool
+
+    def add(self, event: Any) -> Sequence[Proposed]:
+        """Take in one event; gives the calls that it completes, since their tools may run before the answer ends."""
 
     def answer(self) -> Answer:
-        """What the model said so far."""
+        """What the model said so far, but for the calls that were given before."""
 
 
 class Route(Protocol):
@@ -194,7 +199,11 @@ class _Step:
 
     def _add(self, event: Any) -> None:
         with reading_guard:
-            if self._events is not None and not self._over and self._events.add(event):
+            if self._events is None or self._over:
+                return
+            for proposed in self._events.add(event):
+                steps.propose(self.decision, proposed)
+            if self._events.over:
                 self.conclude()
 
     def conclude(self, error: BaseException | None = None) -> None:

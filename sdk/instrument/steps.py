@@ -155,8 +155,8 @@ def answer(decision: DecisionScope, answered: Answer) -> list[CallScope]:
         decision.facts.update(response_model=answered.model, response_id=answered.id)
         if answered.text:
             decision.answer(answered.text)
-        calls.extend(_propose(decision, proposed) for proposed in answered.calls)
-        if answered.finish is not None and not calls:
+        calls.extend(propose(decision, proposed) for proposed in answered.calls)
+        if answered.finish is not None and not decision.chosen:
             decision.finish(answered.finish)
         for key in (answered.id, *answered.keys):
             if key is not None:
@@ -166,7 +166,8 @@ def answer(decision: DecisionScope, answered: Answer) -> list[CallScope]:
     return calls
 
 
-def _propose(decision: DecisionScope, proposed: Proposed) -> CallScope:
+def propose(decision: DecisionScope, proposed: Proposed) -> CallScope:
+    """Open one call of a model step before the rest of its answer is there, since its tool may run already."""
     copy = project(proposed.arguments)
     facts: dict[str, Any] = {"id": proposed.id, "via": proposed.via, "server": proposed.server}
     return CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, **facts)

@@ -26,7 +26,7 @@ def question(script):
     return [{"role": "user", "content": f"Orders, please [script:{script}]"}]
 
 
-@pytest.mark.parametrize("mode", anthropic_messages.MODES)
+@pytest.mark.parametrize("mode", ["sync", "stream", "async", "raw"])
 def test_parallel_calls_are_two_calls_of_one_decision(instrument, model, mode):
     """Both are opened by the answer and closed by their tool results; what the client itself emits is not counted."""
     with instrument("anthropic") as recorded:
@@ -49,7 +49,7 @@ def test_visible_tools_are_known(instrument, model):
     assert (call.registered, call.visible, call.arguments_valid) == (Known.YES, Known.YES, "valid")
 
 
-@pytest.mark.parametrize("mode", ["sync", "stream", "async", "raw", "runner"])
+@pytest.mark.parametrize("mode", anthropic_messages.MODES)
 def test_a_result_that_is_an_error_is_recorded_as_one(instrument, model, mode):
     """`is_error` is the protocol's own word."""
     with instrument("anthropic") as recorded:
@@ -70,17 +70,6 @@ def test_streamed_arguments_that_are_no_json_stay_what_was_sent(instrument, clie
     gates = [span.attributes for span in spans if span.attributes["toolwitness.record"] == "gate"]
 
     assert [(one["toolwitness.gate.kind"], one["toolwitness.gate.mode"]) for one in gates] == [("parse", "observed")]
-
-
-def test_a_decorated_tool_joins_the_call_in_the_runner_too(instrument, model):
-    """The decorator makes the attempt of the proposed call and no call more."""
-    orders = Orders()
-    orders.search_orders = toolwitness.tool(orders.search_orders, name="search_orders", side_effect="read")
-    with instrument("anthropic") as recorded:
-        anthropic_messages.run(model.url, "parallel", orders, "runner")
-        story = recorded.story()
-
-    assert story["calls"] == [("search_orders", "ok", 1, []), ("get_weather", "ok", 0, [])]
 
 
 def test_tools_of_mcp_servers_are_not_known(instrument, client):
@@ -116,6 +105,44 @@ def test_streams_never_read_or_closed_early_claim_nothing(instrument, client):
         decisions = recorded.records(RecordKind.DECISION)
 
     assert [str(one.finish) for one in decisions] == ["unknown", "unknown"]
+
+
+def test_a_call_is_open_when_its_block_has_ended(instrument, client):
+    """A tool that runs before the answer ends is its attempt, in its run; the call that was cut off was never proposed."""
+    search = toolwitness.tool(Orders().search_orders, name="search_orders", side_effect="read")
+    with instrument("anthropic") as recorded:
+        with toolwitness.run("t-1"), client.messages.create(messages=question("parallel"), stream=True, **ASKED) as stream:
+            for event in stream:
+                if event.type == "content_block_stop" and event.index == 1:
+                    search(query="blue lamp", limit=3)
+                if event.type == "content_block_delta" and event.index == 2:
+                    break
+        del stream
+        gc.collect()
+        story = recorded.story()
+
+    assert story == {"decisions": ["called"], "calls": [("search_orders", "ok", 1, [])], "runs": 1}
+
+
+def test_a_call_of_an_asynchronous_stream_is_open_when_its_block_has_ended(instrument, model):
+    """As in a synchronous one; the task leaves the stream early."""
+    search = toolwitness.tool(Orders().search_orders, name="search_orders", side_effect="read")
+
+    async def ask():
+        client = anthropic.AsyncAnthropic(base_url=model.url, api_key="k")
+        async with client, client.messages.stream(messages=question("parallel"), **ASKED) as stream:
+            async for event in stream:
+                if event.type == "content_block_stop" and event.index == 1:
+                    search(query="blue lamp", limit=3)
+                    break
+
+    with instrument("anthropic") as recorded:
+        with toolwitness.run("t-1"):
+            asyncio.run(ask())
+        gc.collect()
+        story = recorded.story()
+
+    assert story == {"decisions": ["called"], "calls": [("search_orders", "ok", 1, [])], "runs": 1}
 
 
 def test_the_async_client_streams_too(instrument, model):

@@ -250,6 +250,23 @@ def test_responses_link_by_previous_response(instrument, client, stream):
     assert second.visibility is Known.UNKNOWN
 
 
+def test_a_call_of_a_streamed_response_is_open_when_its_item_is_done(instrument, client):
+    """A tool that runs before the answer ends is its attempt, and the whole response tells it no second time."""
+    search = toolwitness.tool(Orders().search_orders, name="search_orders", side_effect="read")
+    with instrument("openai") as recorded:
+        with toolwitness.run("t-1"):
+            for event in client.responses.create(model="m", input="[script:parallel]", tools=RESPONSES_TOOLS, stream=True):
+                if event.type == "response.output_item.done" and event.item.name == "search_orders":
+                    search(query="blue lamp", limit=3)
+        story = recorded.story()
+
+    assert story == {
+        "decisions": ["called"],
+        "calls": [("search_orders", "ok", 1, []), ("get_weather", "none", 0, [])],
+        "runs": 1,
+    }
+
+
 def test_the_async_client_is_recorded(instrument, model):
     """One decision with both calls, also streamed."""
 
