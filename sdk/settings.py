@@ -121,7 +121,7 @@ class Settings:
     use_otel_exporter_variables: bool = _setting("TOOLWITNESS_USE_OTEL_EXPORTER_VARIABLES", _flag, default=False)
     """Also obey `OTEL_EXPORTER_OTLP_*`. Off, so that neither spans nor keys go to the application's own vendor."""
     export_timeout_s: float = _setting("TOOLWITNESS_EXPORT_TIMEOUT", _some_seconds, 1.0)
-    """Seconds that one request may take, retries included."""
+    """Seconds that one request may take."""
     export_interval_s: float = _setting("TOOLWITNESS_EXPORT_INTERVAL", _seconds, 0.2)
     """Seconds between two requests."""
     exit_timeout_s: float = _setting("TOOLWITNESS_EXIT_TIMEOUT", _seconds, 2.0)

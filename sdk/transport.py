@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,11 +48,16 @@ class _OwnSession(requests.Session):
         return super().send(request, **{**options, "verify": True, "cert": None})
 
 
+def _never_again(_retry: int) -> float:
+    """The seconds until a second try: more than there are."""
+    return math.inf
+
+
 def otlp_exporter(settings: Settings) -> SpanExporter:
-    """The exporter to `settings.endpoint`."""
+    """The exporter to `settings.endpoint`; it tries once, since the worker tries again by itself."""
     endpoint = settings.endpoint.rstrip("/") + "/v1/traces"
     local = urlsplit(endpoint).hostname in _LOOPBACK
-    return OTLPSpanExporter(
+    exporter = OTLPSpanExporter(
         endpoint=endpoint,
         headers=settings.headers,
         timeout=settings.export_timeout_s,
@@ -59,3 +65,6 @@ def otlp_exporter(settings: Settings) -> SpanExporter:
         session=None if settings.use_otel_exporter_variables else _OwnSession(settings.headers),
         meter_provider=NoOpMeterProvider(),
     )
+    # The client would also draw its waits from the application's `random`, whose numbers would then be others than without us.
+    exporter._client._compute_backoff = _never_again  # type: ignore[assignment]  # noqa: SLF001 -- there is no public way
+    return exporter

@@ -87,7 +87,7 @@ class Outbox:
         self._most = _BATCH
         self.failed = 0
         self.dropped = 0
-        self.abandoned = False
+        self.abandoned = self.exporting = False
 
     def collect(self) -> None:
         """Take over what the assembler made."""
@@ -134,7 +134,11 @@ class Outbox:
         with our_export():
             # Made when there is something to export: where that fails (a file that is held), the next batch tries again.
             self._exporter = self._exporter or self._make_exporter()
-            return getattr(self._exporter.export(batch), "name", None) == "SUCCESS"
+            self.exporting = True
+            try:
+                return getattr(self._exporter.export(batch), "name", None) == "SUCCESS"
+            finally:
+                self.exporting = False
 
     def shutdown(self) -> None:
         """Close the exporter."""
@@ -289,8 +293,8 @@ class Worker:
     def close(self, timeout_s: float) -> bool:
         """Flush and stop; does not wait for a collector that did not take the last batch.
 
-        Where time runs out the thread is told to leave what there is. It must not be in the middle of it when Python ends:
-        coming back from C++ or Rust then, it would take the process down.
+        Where time runs out the thread is told to leave what there is. It must not be in the middle of working off or importing
+        when Python ends: coming back from C++ or Rust then, it would take the process down. Waiting for a socket does no harm.
         """
         thread, outbox = self._thread, self._outbox
         self._stopping = True
@@ -298,10 +302,11 @@ class Worker:
             return True
         self._urgent.set()
         self._wake.set()
-        thread.join(0.1 if outbox is not None and outbox.failed else max(0.0, timeout_s - _LEAVING_S))
+        thread.join(0.1 if outbox is not None and outbox.failed else timeout_s)
         outbox = self._outbox
         if thread.is_alive() and outbox is not None:
             outbox.abandoned = True
+        if outbox is None or not outbox.exporting:
             thread.join(_LEAVING_S)
         return not (thread.is_alive() or outbox is None or outbox or self._notes)
 

@@ -31,7 +31,7 @@ def test_the_readme_s_agent_runs(root, tmp_path):
     """Its code runs as it stands, without a collector, and the one line on stderr says how to start one."""
     (code,) = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
     environ = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
-    environ["TOOLWITNESS_ENDPOINT"] = "http://127.0.0.1:9"
+    environ |= {"TOOLWITNESS_ENDPOINT": "http://127.0.0.1:9", "TOOLWITNESS_EXIT_TIMEOUT": "20"}  # on a busy machine
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False
     )

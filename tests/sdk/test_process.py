@@ -249,3 +249,25 @@ def test_the_application_s_own_traces_stay_as_they_were(tmp_path, collector):
 
     assert json.loads(bare.stdout) == json.loads(with_us.stdout) == [["inner", "outer", 0], ["outer", None, 0]]
     assert "execute_tool look" in server.names()
+
+
+@pytest.mark.parametrize("how", [{"status": 200}, {"status": 503}], ids=["healthy", "sick"])
+def test_the_application_s_random_numbers_are_those_it_would_have(tmp_path, collector, how):
+    """An application that seeds `random` gets the same numbers while spans are sent; the standard client draws from it."""
+    drawing = """
+        import random
+        random.seed(7)
+        first = random.random()
+        for _ in range(3):
+            with toolwitness.call("look"):
+                pass
+            toolwitness.flush(10)
+        print(first, random.random())
+    """
+    url = collector(**how).url
+    bare, _ = run_agent(drawing, tmp_path=tmp_path)
+    recorded, _ = run_agent(
+        "toolwitness.instrument()\n" + textwrap.dedent(drawing), tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=url
+    )
+
+    assert recorded.stdout == bare.stdout != ""
