@@ -113,6 +113,12 @@ class Proposals:
         same = [one for one in waiting if one.arguments == arguments]
         return same[0].call if len(same) == 1 and not own else None
 
+    def of_run(self, run: RunScope, tool: str, arguments: Any) -> CallScope | None:
+        """The first open call of a run with this tool and these arguments, a bounded copy: the one that is answered first."""
+        with self._lock:
+            found = [one.call for one in self._by_tool.get(tool, {}).values() if one.arguments == arguments]
+        return next((call for call in found if call.run.id == run.id), None)
+
     def close(self) -> None:
         """End every open call; none of them got an answer."""
         with self._lock:
