@@ -69,38 +69,33 @@ class Exchange:
 
     def read(self, inner: Iterator[Any]) -> Iterator[Any]:
         """Read along while the caller reads a stream."""
-        self._events = self._reader.events()
-        return self._steps(inner)
-
-    def aread(self, inner: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """As `read`."""
-        self._events = self._reader.events()
-        return self._asteps(inner)
-
-    def _steps(self, inner: Iterator[Any]) -> Iterator[Any]:
         try:
             for event in inner:
-                self._add(event)  # before the caller has it, who may run the tools at once
+                self.add(event)  # before the caller has it, who may run the tools at once
                 yield event
         except BaseException as error:
             self.conclude(None if isinstance(error, GeneratorExit) else error)
             raise
         self.conclude()
 
-    async def _asteps(self, inner: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def aread(self, inner: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """As `read`."""
         try:
             async for event in inner:
-                self._add(event)
+                self.add(event)
                 yield event
         except BaseException as error:
             self.conclude(None if isinstance(error, GeneratorExit) else error)
             raise
         self.conclude()
 
-    def _add(self, event: Any) -> None:
+    def add(self, event: Any) -> None:
+        """Take in one event of a stream."""
         with reading_guard:
-            if self._events is not None and not self._over and self._events.add(event):
-                self.conclude()
+            if not self._over:
+                self._events = self._events or self._reader.events()
+                if self._events.add(event):
+                    self.conclude()
 
     def conclude(self, error: BaseException | None = None) -> None:
         """End the step by what was read so far; only the first time counts."""

@@ -79,12 +79,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n" % len(chunk) + chunk + b"\r\n")
         self.wfile.write(b"0\r\n\r\n")
 
-    def do_POST(self):
-        """Play the turn that is due; a client may stop reading a stream whenever it wants."""
+    def handle(self):
+        """Serve a connection; a client may stop reading, and reset it, whenever it wants."""
         with contextlib.suppress(ConnectionError):
-            self._play()
+            super().handle()
 
-    def _play(self):
+    def do_POST(self):
+        """Play the turn that is due."""
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         state, path = self.server_state, self.path.partition("?")[0]
         with state.lock:
@@ -95,7 +96,8 @@ class _Handler(BaseHTTPRequestHandler):
         turns = state.scripts[script]
         done = max((int(turn) + 1 for name, turn in ids if name == script), default=0)
         if "generateContent" in path or "GenerateContent" in path:
-            done = sum(any("functionResponse" in part for part in one.get("parts", ())) for one in body.get("contents", ()))
+            answers = {"functionResponse", "function_response"}
+            done = sum(any(answers & part.keys() for part in one.get("parts", ())) for one in body.get("contents", ()))
         turn = turns[min(done, len(turns) - 1)]
         if script == "http429":
             with state.lock:
