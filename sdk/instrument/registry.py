@@ -75,7 +75,7 @@ OWN = {
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
         _own("google_genai", "google.genai", "google-genai", "2.20", "4"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
-        _own("litellm", "litellm", "litellm", "1.90", "2"),
+        _own("litellm", "litellm", "litellm", "1.84", "2"),
         _own("openai", "openai", "openai", "2.0", "4"),
         _own("openai_agents", "agents", "openai-agents", "0.20", "1"),
         _own("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "2.0", "3"),

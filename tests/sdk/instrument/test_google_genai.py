@@ -13,6 +13,7 @@ import toolwitness
 from toolwitness.model.enums import Known, RecordKind
 from toolwitness.tests.fakes.model_server import J
 from toolwitness.tests.fakes.orders import Orders
+from toolwitness.tests.sdk.instrument.conftest import needs
 
 genai = pytest.importorskip("google.genai")
 from google.genai import _extra_utils, errors, types  # noqa: E402 -- after it is known to be here
@@ -223,6 +224,19 @@ def test_equal_calls_of_one_answer_are_calls_of_their_own(instrument, model):
     assert story["runs"] == 2
 
 
+def test_equal_calls_of_a_decorated_tool_have_an_attempt_each(instrument, model):
+    """None gets both."""
+    twice = ("get_weather", J({"city": "Berlin"}))
+    model.scripts["twice"] = [[twice, twice], "Cold."]
+    orders = Orders()
+    orders.get_weather = toolwitness.tool(orders.get_weather, name="get_weather", side_effect="read")
+    with instrument("google_genai") as recorded:
+        gemini.run(model.url, "twice", orders, "sync")
+        story = recorded.story()
+
+    assert story["calls"] == [("get_weather", "ok", 1, []), ("get_weather", "ok", 1, [])]
+
+
 def test_calls_with_ids_are_closed_by_them(instrument, model, client):
     """Where Google gives ids, answers may come in any order."""
     model.gives_ids = True
@@ -401,3 +415,27 @@ def test_what_is_wrapped_looks_and_pickles_as_before(instrument):
         assert inspect.iscoroutinefunction(BaseApiClient.async_request)
 
     assert BaseApiClient.request is plain
+
+
+@needs("pydantic_ai")
+@pytest.mark.parametrize("equal", [False, True])
+def test_a_framework_finds_calls_that_have_no_ids(instrument, model, equal):
+    """It makes ids up, and the call that it handles is the one that the client saw proposed."""
+    from pydantic_ai import Agent  # noqa: PLC0415 -- another framework
+    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415 -- as above
+    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415 -- as above
+
+    if equal:
+        model.scripts["parallel"] = [[("get_weather", J({"city": "Berlin"}))] * 2, "Found order."]
+    orders = Orders()
+    google = GoogleModel("gemini-m", provider=GoogleProvider(client=gemini.client_of(model.url)))
+    agent = Agent(google, name="orders", tools=[orders.search_orders, orders.get_weather])
+    with instrument("google_genai", "pydantic_ai") as recorded:
+        assert agent.run_sync(ASKED["contents"]).output.startswith("Found order")
+        story = recorded.story()
+
+    assert story == {
+        "decisions": ["called", "answered"],
+        "calls": [("get_weather" if equal else "search_orders", "ok", 1, ALLOWED), ("get_weather", "ok", 1, ALLOWED)],
+        "runs": 1,
+    }
