@@ -24,7 +24,7 @@ class Client:
 
     def __init__(self, routes: Mapping[str, Route]) -> None:
         self._routes = routes
-        self._unread: weakref.WeakKeyDictionary[Any, Exchange] = weakref.WeakKeyDictionary()
+        self._unread: weakref.WeakKeyDictionary[Any, tuple[Exchange, weakref.finalize[..., Any]]] = weakref.WeakKeyDictionary()
 
     def instrument(self, patches: Patches, package: str) -> None:
         """Wrap the client of a package."""
@@ -86,8 +86,7 @@ class Client:
                 step.answered(json.loads(raw.content))
             else:
                 # Not read yet; the caller does so by `parse`, or by itself, which tells us nothing.
-                self._unread[response] = step
-                weakref.finalize(response, step.conclude)
+                self._unread[response] = step, weakref.finalize(response, step.conclude)
 
     def _parse(self, wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parsed = wrapped(*args, **kwargs)
@@ -101,9 +100,11 @@ class Client:
 
     def _parsed(self, response: Any, parsed: Any) -> None:
         with reading_guard:
-            step = self._unread.pop(response, None)
-            if step is None:
+            unread = self._unread.pop(response, None)
+            if unread is None:
                 return
+            step, dropped = unread
+            dropped.detach()  # what was parsed lives on without it
             if hasattr(type(parsed), "__stream__"):
                 watch(step, parsed)
             else:

@@ -9,14 +9,8 @@ from toolwitness.tests.fakes.orders import OPENAI_TOOLS
 
 INSTRUMENTATION = "litellm"
 MODES = (
-    "anthropic",
-    "anthropic-stream",
-    "anthropic-async",
-    "gemini-astream",
-    "deepseek",
-    "openai",
-    "responses",
-    "responses-async",
+    *("anthropic", "anthropic-stream", "anthropic-async", "gemini-astream", "deepseek"),
+    *("openai", "openai-stream", "openai-async", "responses", "responses-async"),
 )
 MODELS = {
     "anthropic": "anthropic/m",

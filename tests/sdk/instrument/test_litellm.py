@@ -50,14 +50,8 @@ def _asked(model, agent):
 
 
 MODES = (
-    "anthropic",
-    "anthropic-stream",
-    "anthropic-async",
-    "gemini-astream",
-    "deepseek",
-    "openai",
-    "responses",
-    "responses-async",
+    *("anthropic", "anthropic-stream", "anthropic-async", "gemini-astream", "deepseek"),
+    *("openai", "openai-stream", "openai-async", "responses", "responses-async"),
 )
 
 
