@@ -375,6 +375,22 @@ def test_a_stream_asks_when_it_is_read_and_may_be_closed_early(instrument, model
     assert (asked, str(decision.finish)) == (0, "answered")
 
 
+def test_an_async_stream_may_be_closed_early(instrument, model):
+    """Of it is known what was read."""
+
+    async def ask():
+        async with gemini.client_of(model.url).aio as client:
+            stream = await client.models.generate_content_stream(model="gemini-m", contents="[script:notool]")
+            await anext(stream)
+            await stream.aclose()
+
+    with instrument("google_genai") as recorded:
+        asyncio.run(ask())
+        decision = recorded.one(RecordKind.DECISION)
+
+    assert str(decision.finish) == "answered"
+
+
 def test_an_async_stream_that_is_dropped_unread_ends_its_step(instrument, model):
     """Nothing is made up of what was not read."""
 

@@ -258,6 +258,29 @@ def test_the_router_is_recorded_by_what_it_calls(instrument, model, agent, litel
     assert len(decision.chosen) == 2
 
 
+@needs("agents")
+@pytest.mark.parametrize("provider", ["anthropic", "gemini", "openai"])
+def test_a_framework_finds_the_calls_that_litellm_saw_proposed(instrument, model, agent, provider):
+    """Its ids are the ones that litellm gives, also where it made them up."""
+    import agents  # noqa: PLC0415 -- another framework
+    from agents.extensions.models.litellm_model import LitellmModel  # noqa: PLC0415 -- as above
+
+    from toolwitness.tests.fakes.agents import openai_agents  # noqa: PLC0415 -- as above
+
+    options = agent.options(model.url, provider)
+    agents.set_tracing_disabled(True)
+    tools = openai_agents.tools_of(Orders())
+    asked = LitellmModel(model=options["model"], base_url=options["api_base"], api_key="k")
+    desk = agents.Agent(name="orders", model=asked, tools=tools)
+    with instrument("litellm", "openai", "openai_agents") as recorded:
+        agents.Runner.run_sync(desk, "Orders, please [script:parallel]")
+        story = recorded.story()
+
+    allowed = [("input_validation", "allow", "enforced")]
+    calls = [("search_orders", "ok", 1, allowed), ("get_weather", "ok", 1, allowed)]
+    assert story == {**BOTH_CALLED, "calls": calls}
+
+
 @pytest.mark.parametrize("mode", ["anthropic", "openai"])
 def test_inside_a_decision_of_the_application_the_client_is_silent(instrument, asked, litellm, mode):
     """What the application records itself is not recorded twice."""
