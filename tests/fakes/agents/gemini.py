@@ -9,7 +9,7 @@ from google.genai import types
 from toolwitness.tests.fakes.orders import NAMES, SCHEMAS, Orders
 
 INSTRUMENTATION = "google_genai"
-MODES = ("sync", "stream", "async", "automatic", "automatic-stream", "automatic-async", "automatic-astream", "chat")
+MODES = ("automatic", "sync", "stream", "async", "automatic-stream", "automatic-async", "automatic-astream", "chat")
 QUESTION = "Orders, please [script:{}]"
 DECLARED = types.Tool(
     function_declarations=[
