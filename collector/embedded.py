@@ -14,7 +14,7 @@ from toolwitness.collector.receive.decode import rows_of_request
 from toolwitness.collector.store.receipt import Receipt
 from toolwitness.collector.store.remote import RemoteStore, running
 from toolwitness.collector.store.store import Store
-from toolwitness.sdk.transport import our_export
+from toolwitness.sdk.exporting import our_export
 
 
 class _CountingExporter(SpanExporter):

@@ -9,7 +9,15 @@ from typing import Any
 from toolwitness.model.declared import Declared
 from toolwitness.model.digest import digest
 from toolwitness.model.enums import Known, PrivacyClass, SideEffect
-from toolwitness.model.records import Member
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One tool of a toolset; the digest is empty where the definition is not known."""
+
+    server: str
+    tool: str
+    definition_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolwitness.model import names
 from toolwitness.model.digest import KeyedDigest
@@ -147,13 +148,35 @@ COLUMNS: dict[str, Column] = {
 COLUMN_OF_ATTRIBUTE: dict[str, Column] = {column.attribute: column for column in COLUMNS.values()}
 
 
+def _members(item: Any) -> dict[str, Any]:
+    """A record inside a record, for JSON."""
+    return {name: getattr(item, name) for name in item.__slots__}
+
+
+_LISTS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_members)
+
+
+class _Field(NamedTuple):
+    attribute: str
+    left_out: tuple[Any, ...]
+    """Values that say no more than the attribute's absence."""
+
+
+def _field(field: dataclasses.Field[Any]) -> _Field:
+    return _Field(names.ATTRIBUTE_OF[field.name], (None, (), *([""] if field.default == "" else [])))
+
+
+_FIELDS = {cls: tuple(map(_field, dataclasses.fields(cls))) for cls in RECORD_TYPES.values()}
+_VALUES = {cls: operator.attrgetter(*(field.name for field in dataclasses.fields(cls))) for cls in RECORD_TYPES.values()}
+
+
 def _write(value: Any) -> str | bool | int | float | tuple[str, ...]:
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, tuple):
         if all(isinstance(item, str) for item in value):
             return tuple(item.value if isinstance(item, StrEnum) else item for item in value)
-        return json.dumps([dataclasses.asdict(item) for item in value], ensure_ascii=False, separators=(",", ":"))
+        return _LISTS.encode(value)
     return typing.cast("str | bool | int | float", value)
 
 
@@ -163,11 +186,10 @@ def encode(record: Record) -> Attributes:
     operation = _OPERATION_OF.get(record.kind)
     if operation:
         attributes[names.OPERATION] = operation
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        if value is None or value == () or (value == "" and field.default == ""):
-            continue
-        attributes[names.ATTRIBUTE_OF[field.name]] = _write(value)
+    kind = type(record)
+    for (attribute, left_out), value in zip(_FIELDS[kind], _VALUES[kind](record), strict=True):
+        if value not in left_out:
+            attributes[attribute] = value if type(value) is str else _write(value)
     return attributes
 
 

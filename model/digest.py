@@ -16,6 +16,9 @@ def _as_json(value: object) -> str:
     return f"<{type(value).__name__}>"
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_as_json)
+
+
 def _string_keys(value: Any) -> Any:
     if isinstance(value, dict):
         return {key if isinstance(key, str) else json.dumps(key, default=_as_json): _string_keys(v) for key, v in value.items()}
@@ -29,7 +32,7 @@ def canonical_json(value: Any) -> str:
 
     Tuples become arrays, keys that are no strings their own JSON, and values that JSON does not have their type's name.
     """
-    return json.dumps(_string_keys(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_as_json)
+    return _CANONICAL.encode(_string_keys(value))
 
 
 def _octets(text: str) -> bytes:
@@ -43,7 +46,7 @@ def digest(value: Any) -> str:
 
 def keyed_digest(key: bytes, value: Any) -> KeyedDigest:
     """HMAC-SHA256 of the canonical JSON under `key`, its first 128 bits as 32 hex digits."""
-    return KeyedDigest(hmac.new(key, _octets(canonical_json(value)), hashlib.sha256).hexdigest()[:32])
+    return KeyedDigest(hmac.digest(key, _octets(canonical_json(value)), "sha256").hex()[:32])
 
 
 def subject_digest(key: bytes, subject: str) -> KeyedDigest:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NewType
 
+from toolwitness.model.catalog import Member
 from toolwitness.model.digest import KeyedDigest
 from toolwitness.model.enums import (
     AttemptStatus,
@@ -53,15 +54,6 @@ class Hit:
 
     server: str
     tool: str
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One tool of a toolset; the digest is empty where the definition is not known."""
-
-    server: str
-    tool: str
-    definition_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolwitness.redaction.clean import Minimal, clean
+from toolwitness.redaction.cleaning import Minimal, clean
 from toolwitness.redaction.conventions import keeps, type_name
 from toolwitness.redaction.frames import frames_of
 from toolwitness.redaction.mask import free_name

@@ -21,6 +21,7 @@ from toolwitness.model.enums import (
     Known,
     ObservationStatus,
     PrivacyClass,
+    SideEffect,
     Validity,
 )
 from toolwitness.model.json_text import json_or
@@ -35,6 +36,7 @@ from toolwitness.model.records import (
 )
 from toolwitness.redaction import FingerprintKey, Minimal, Projection, RedactionPolicy, clean
 from toolwitness.redaction.flowback import holds_placeholder
+from toolwitness.redaction.projection import DEFAULT_LIMITS
 from toolwitness.sdk.announce import Announcements
 from toolwitness.sdk.executions import Executions
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
@@ -254,7 +256,7 @@ class Assembler(Executions):
         notes: _DecisionNotes | None = call.decision.noted if call.decision is not None else None
         definition, registered, visible = self._resolve(call, notes)
         value = _parsed(copy.value)
-        arguments, minimal = self._redacted(value, definition, call, "args")
+        arguments, minimal = self._redacted(_copied(value, copy), definition, call, "args")
         call.noted = _CallNotes(
             definition=definition,
             registered=registered,
@@ -339,7 +341,9 @@ class Assembler(Executions):
             self.call_proposed(call, Projection(None, 1, truncated=True))
         notes: _CallNotes = call.noted
         value = None if copy is None else copy.value
-        result, minimal = (None, None) if copy is None else self._redacted(_parsed(value), notes.definition, call, "result")
+        result, minimal = None, None
+        if copy is not None:
+            result, minimal = self._redacted(_copied(_parsed(value), copy), notes.definition, call, "result")
         record = Call(
             **self._identity(call, notes),
             arguments=notes.arguments,
@@ -381,7 +385,7 @@ class Assembler(Executions):
             "schema_digest": schema_digest,
             "arguments_valid": next((one.verdict for one in notes.checks if one.schema_digest == schema_digest), None),
             "definition_digest": None if definition is None else definition.definition_digest,
-            "side_effect": call.side_effect if definition is None else definition.side_effect,
+            "side_effect": _side_effect(call, definition),
             "idempotent": Known.UNKNOWN if definition is None else definition.idempotent,
             "action_id": label(given.get("action_id")),
             "node": label(given.get("node")),
@@ -420,10 +424,21 @@ def _declared_schema(definition: ToolDefinition | None, part: str) -> Any:
     return definition.input_schema if part == "args" else definition.output_schema
 
 
+def _side_effect(call: CallScope, definition: ToolDefinition | None) -> SideEffect:
+    """What the model was shown tells, else who ran the tool: a server's hints reach no model."""
+    shown = SideEffect.UNKNOWN if definition is None else definition.side_effect
+    return call.side_effect if shown is SideEffect.UNKNOWN else shown
+
+
 def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) -> str:
     if definition is not None:
         return definition.server
     return tool_name(call.server, registered=known) if call.server else ""
+
+
+def _copied(value: Any, copy: Projection) -> Any:
+    """The copy itself where its value is meant and surely within the limits of what may leave, so that none is made twice."""
+    return copy if value is copy.value and copy.size <= DEFAULT_LIMITS.string else value
 
 
 def _parsed(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextvars import Token
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,15 +21,11 @@ from toolwitness.model.enums import (
 )
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
-from toolwitness.sdk import context
-from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
-
     from toolwitness.sdk.scopes import DecisionScope, RunScope
 
 _ATTEMPT_FACTS = frozenset(
@@ -114,7 +109,7 @@ class CallScope(Scope):
             decision.chosen.append(self.id)
         run.open_calls[self.id] = self
         copy = arguments if type(arguments) is Projection else project(arguments)
-        self.recorder.note(copy.size, Assembler.call_proposed, self, copy)
+        self.recorder.note(copy.size, "call_proposed", self, copy)
         if awaited:  # by code that will find it by the provider's id, or by tool and arguments
             self.recorder.proposals.add(self, copy.value)
 
@@ -175,7 +170,7 @@ class CallScope(Scope):
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
-            self.recorder.note(NO_SIZE, Assembler.gated, self, self.recorder.ids.span_id(), self._last_ns, facts)
+            self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
 
     def hold(self) -> None:
         """Say that this call waits for somebody, who may answer in a run to come."""
@@ -247,7 +242,7 @@ class CallScope(Scope):
         """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed."""
         with guard:
             copy = arguments if type(arguments) is Projection else project(arguments)
-            self.recorder.note(copy.size, Assembler.executed, self, copy)
+            self.recorder.note(copy.size, "executed", self, copy)
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
@@ -287,7 +282,7 @@ class CallScope(Scope):
                 self.recorder.proposals.forget(self)
                 copy, facts = self._observed or (None, {})
                 size = copy.size if copy is not None else NO_SIZE
-                self.recorder.note(size, Assembler.call_ended, self, self.recorder.clock(), copy, facts)
+                self.recorder.note(size, "call_ended", self, self.recorder.clock(), copy, facts)
 
 
 def _check_names(facts: dict[str, Any]) -> None:
@@ -301,9 +296,9 @@ Witness = Callable[[BaseException], dict[str, Any]]
 
 
 class AttemptScope(Scope):
-    """One physical try. Inside `with`, it is also OpenTelemetry's current span where the application has no provider."""
+    """One physical try."""
 
-    __slots__ = ("_facts", "_learned", "_otel", "_status", "call", "ended", "ordinal", "unclaimed", "witness")
+    __slots__ = ("_facts", "_learned", "_status", "call", "ended", "ordinal", "unclaimed", "witness")
 
     def __init__(
         self,
@@ -321,7 +316,6 @@ class AttemptScope(Scope):
         self._learned: dict[str, Any] = {}
         self.witness: Witness | None = None
         self._status: AttemptStatus | None = None
-        self._otel: Token[Context] | None = None
         self.ended = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
@@ -361,15 +355,6 @@ class AttemptScope(Scope):
             self._status = read
             self._facts.update({"error_type": None, **facts})
 
-    def _enter(self) -> None:
-        super()._enter()
-        self._otel = context.enter_otel(self.trace_id, self.span_id)
-
-    def _leave(self) -> None:
-        context.leave_otel(self._otel)
-        self._otel = None
-        super()._leave()
-
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None and self._status is None:
             self.fail(error)
@@ -399,5 +384,5 @@ class AttemptScope(Scope):
                 self.call.open_attempts -= 1
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
                 facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
-                self.recorder.note(NO_SIZE, Assembler.attempted, self, self.recorder.clock(), facts)
+                self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)
                 self.recorder.concluded(self)

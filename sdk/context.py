@@ -1,18 +1,14 @@
 """Which scope of ours is the current one, in a context variable of our own.
 
-OpenTelemetry's current context is touched only when the application has no provider of its own: then spans inside a tool find
-their parent in ours. With one, the application's traces stay exactly as they were.
+OpenTelemetry's own current context is only read, never set: what the application's spans and requests belong to stays so.
 """
 
 from __future__ import annotations
 
-import os
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 if TYPE_CHECKING:
     from toolwitness.sdk.scope import Scope
@@ -28,39 +24,15 @@ def enter(scope: Scope) -> Token[Scope | None]:
     return current.set(scope)
 
 
-def leave(token: Token[Scope | None]) -> None:
-    """Go back to the scope before.
+def leave(token: Token[Any] | None) -> None:
+    """Give a variable of ours, such as the current scope, the value that it had before.
 
     A generator may be closed in another context than it was opened in; there is nothing to go back to then.
     """
-    try:
-        current.reset(token)
-    except ValueError:
-        return
-
-
-def _application_has_provider() -> bool:
-    # Asking OpenTelemetry while this variable is set would load the provider that it names.
-    if "OTEL_PYTHON_TRACER_PROVIDER" in os.environ:
-        return True
-    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
-
-
-def enter_otel(trace_id: str, span_id: str) -> Token[otel_context.Context] | None:
-    """Make our span OpenTelemetry's current one where the application has no provider."""
-    if _application_has_provider():
-        return None
-    context = SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
-    return otel_context.attach(trace.set_span_in_context(NonRecordingSpan(context)))
-
-
-def leave_otel(token: Token[otel_context.Context] | None) -> None:
-    """Undo `enter_otel`."""
     if token is not None:
         try:
             token.var.reset(token)
         except ValueError:
-            # As in `leave`; OpenTelemetry's own `detach` would log the failure with its stack.
             return
 
 

@@ -17,7 +17,7 @@ from toolwitness.sdk.spans import Place, build_span
 
 if TYPE_CHECKING:
     from toolwitness.sdk.calls import AttemptScope, CallScope
-    from toolwitness.sdk.state import OpenAttempt
+    from toolwitness.sdk.state import Journal, OpenAttempt
 
 
 class Executions:
@@ -77,6 +77,10 @@ class Executions:
         )
         at = opened.started_ns
         self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
+
+    def concluded(self, journal: Journal, attempt_span_id: str) -> None:
+        """Note in the journal that an attempt ended."""
+        journal.ended(attempt_span_id)
 
     def adopted(self, opened: OpenAttempt) -> None:
         """Emit an attempt whose process is gone: it began, and it ended without an answer."""

@@ -36,6 +36,8 @@ def word(enum: type[E], given: E | str) -> E:
 
     Raises UnknownWordError, naming the word and those there are, which the guard reports instead of raising it at the agent.
     """
+    if type(given) is enum:
+        return given
     try:
         return enum(given)
     except ValueError:
@@ -83,14 +85,17 @@ class Guard:
 
     `everything` is for the worker's thread, where no code of the agent runs but an exporter of anybody's may. `reading` is for
     code that reads a framework's objects on the agent's threads: whatever is raised there was caused by our looking, but for
-    what a signal handler of the application raised. One that does not report leaves that to who looks at `last`.
+    what a signal handler of the application raised. One that does not report leaves that to who looks at `last`. Guards that
+    share `told` report together what one alone would.
     """
 
-    def __init__(self, *, everything: bool = False, reading: bool = False, reports: bool = True) -> None:
+    def __init__(
+        self, *, everything: bool = False, reading: bool = False, reports: bool = True, told: set[str] | None = None
+    ) -> None:
         self._everything, self._reading, self._reports = everything, reading, reports
         self.last: type[Exception] | None = None
         self.swallowed = 0
-        self._told: set[str] = set()
+        self._told: set[str] = set() if told is None else told
 
     def __enter__(self) -> None:
         """Begin code of ours."""
@@ -148,9 +153,10 @@ def swallowing() -> Iterator[None]:
         _switch.raises = before
 
 
-guard = Guard()
+_told_on_agents_threads: set[str] = set()
+guard = Guard(told=_told_on_agents_threads)
 """The guard of what runs on the agent's threads."""
-reading_guard = Guard(reading=True)
+reading_guard = Guard(reading=True, told=_told_on_agents_threads)
 """The guard of what reads a framework's objects there."""
 worker_guard = Guard(everything=True)
 """The guard of what runs on our own thread."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from toolwitness import redaction
 from toolwitness.model.digest import digest
 from toolwitness.model.names import UNREGISTERED
-from toolwitness.redaction import scan_text
-from toolwitness.redaction.mask import masked
 
 _MAX_LABEL = 256
 _MAX_TEXT = 16 * 1024
@@ -20,7 +19,7 @@ _TYPE_NAME = re.compile(r"[A-Za-z_]\w{0,127}")
 def mask(text: str) -> str:
     """The text with every finding replaced by the rule's name."""
     cut = text[:_MAX_TEXT]
-    return masked(cut, scan_text(cut))
+    return redaction.masked(cut, redaction.scan_text(cut))
 
 
 def plain(text: str) -> str:
@@ -37,7 +36,7 @@ def type_name(text: Any) -> str | None:
     """The name of an exception's type, where it is one; a type made at run time may be called anything."""
     if type(text) is not str:
         return None
-    return text if _TYPE_NAME.fullmatch(text) and not scan_text(text) else "Exception"
+    return text if _TYPE_NAME.fullmatch(text) and not redaction.scan_text(text) else "Exception"
 
 
 def identifier(given: Any) -> str | None:
@@ -48,7 +47,7 @@ def identifier(given: Any) -> str | None:
     text = str(given) if type(given) is int else given
     if type(text) is not str or not text:
         return None
-    if len(text) <= _MAX_LABEL and plain(text) == text and not scan_text(text):
+    if len(text) <= _MAX_LABEL and plain(text) == text and not redaction.scan_text(text):
         return text
     return "run-" + digest(text)[:16]
 
@@ -59,9 +58,9 @@ def tool_name(name: Any, *, registered: bool) -> str:
         return UNREGISTERED
     if registered:
         return plain(name)
-    return name if _TOOL_NAME.fullmatch(name) and not scan_text(name) else UNREGISTERED
+    return name if _TOOL_NAME.fullmatch(name) and not redaction.scan_text(name) else UNREGISTERED
 
 
 def listed_name(name: Any) -> str:
     """A name that a tool search returned: a tool server's text, which may be a title of several words."""
-    return name if type(name) is str and _TITLE.fullmatch(name) and not scan_text(name) else UNREGISTERED
+    return name if type(name) is str and _TITLE.fullmatch(name) and not redaction.scan_text(name) else UNREGISTERED

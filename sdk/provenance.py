@@ -39,20 +39,21 @@ _MIN_ARGUMENT_CHARACTERS = 3
 
 
 class Leaf(NamedTuple):
-    """One scalar of a value: its JSON pointer, its text, and whether it is long enough to tell something."""
+    """One scalar of a value: its JSON pointer and its text."""
 
     pointer: str
     text: str
-    informative: bool
 
 
 def _leaf(pointer: str, value: Any) -> Leaf | None:
-    if isinstance(value, str):
-        return Leaf(pointer, value, len(value) >= _MIN_CHARACTERS)
+    text = value if isinstance(value, str) else _number(value)
+    return None if text is None else Leaf(pointer, text)
+
+
+def _number(value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    return Leaf(pointer, text, sum(c.isdigit() for c in text) >= _MIN_DIGITS)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _pointer_part(key: str) -> str:
@@ -79,15 +80,33 @@ def leaves(value: Any, pointer: str = "") -> Iterator[Leaf]:
             yield leaf
 
 
-def keys(value: Any) -> Iterator[str]:
-    """Every key of every object in a JSON-ready value."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from keys(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from keys(item)
+class Content(NamedTuple):
+    """What a result holds: the texts of its leaves, those of them that are long enough to tell something, and its keys."""
+
+    texts: list[str]
+    informative: set[str]
+    keys: set[str]
+
+
+def content(value: Any) -> Content:
+    """The leaves and keys of a JSON-ready value, without their places."""
+    found = Content([], set(), set())
+    waiting = [value]
+    for item in waiting:  # it grows on the way
+        if isinstance(item, str):
+            found.texts.append(item)
+            if len(item) >= _MIN_CHARACTERS:
+                found.informative.add(item)
+        elif isinstance(item, dict):
+            found.keys.update(item)
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+        elif (text := _number(item)) is not None:
+            found.texts.append(text)
+            if sum(map(str.isdigit, text)) >= _MIN_DIGITS:
+                found.informative.add(text)
+    return found
 
 
 def parse_result(value: Any) -> Any:
@@ -282,12 +301,12 @@ class RunIndex:
         prose = type(value) is str and data is None and value != ""
         if prose and credit:
             self._prose.add(value)
-        found = list(leaves(data))
-        if not self._take(sum(len(leaf.text) for leaf in found)):
+        found = content(data)
+        if not self._take(sum(map(len, found.texts))):
             return None
-        novel = {leaf.text for leaf in found if leaf.informative and self._is_novel(leaf.text)} if credit else set()
-        self._result_leaves.update(leaf.text for leaf in found)
-        self._keys.update(keys(data))
+        novel = set(filter(self._is_novel, found.informative)) if credit else set()
+        self._result_leaves.update(found.texts)
+        self._keys.update(found.keys)
         if prose:
             return None
         for text in sorted(novel):

@@ -66,6 +66,16 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         error = cause
 
 
+def explicit_causes(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions that this one was said to come from, by `raise ... from`."""
+    for _ in range(MOST_CAUSES):
+        cause = _cause(error)
+        if cause is None:
+            return
+        yield cause
+        error = cause
+
+
 def _frames(error: BaseException) -> tuple[Frame, ...]:
     innermost: deque[Any] = deque(maxlen=MOST_FRAMES)
     trace = _traceback(error)

@@ -6,25 +6,28 @@ import os
 import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
-
-from opentelemetry.sdk.trace.export import SpanExporter
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.digest import KeyedDigest, subject_digest
 from toolwitness.model.names import UNREGISTERED
 from toolwitness.redaction import FingerprintKey, RedactionPolicy
 from toolwitness.sdk import context
-from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.clock import Clock, Ids, RandomIds
 from toolwitness.sdk.guard import UnknownWordError, guard
+from toolwitness.sdk.late import late_imports
 from toolwitness.sdk.proposals import Proposals
-from toolwitness.sdk.scope import Scope
+from toolwitness.sdk.scope import NO_SIZE, Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
 from toolwitness.sdk.worker import InlineSink, Sink, Worker
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+    from toolwitness.sdk.assemble import Assembler
 
 
 class Recorder:
@@ -61,7 +64,7 @@ class Recorder:
         self._journal = journal
         self._key = key
         make_assembler = partial(
-            Assembler,
+            _assembler,
             key=key,
             policy=policy or RedactionPolicy(),
             fingerprints=fingerprints,
@@ -73,11 +76,12 @@ class Recorder:
         )
         self._sink: Sink
         if inline:
-            ready = exporter if isinstance(exporter, SpanExporter) else exporter()
+            ready = exporter() if callable(exporter) else exporter
             self._sink = InlineSink(ready, make_assembler())
         else:
-            make = (lambda: exporter) if isinstance(exporter, SpanExporter) else exporter
+            make = exporter if callable(exporter) else lambda: exporter
             self._sink = Worker(make, make_assembler, queue_bytes=queue_bytes, interval_s=export_interval_s)
+            self._sink.start()
         self.note = self._sink.put
 
     def _new_process(self) -> None:
@@ -153,16 +157,19 @@ class Recorder:
             )
             if self._journal is not None:
                 self._journal.started(opened)
-            self.note(64, Assembler.attempt_started, opened, call)
+            self.note(NO_SIZE, "attempt_started", opened, call)
 
     def concluded(self, attempt: AttemptScope) -> None:
-        """After an attempt: its end in the journal."""
-        if self._journal is not None:
+        """After an attempt: its end in the journal, which nobody waits for.
+
+        Where the process dies before, the attempt's own span is lost as well and its answer with it: unknown is what is left.
+        """
+        if self._journal is not None and not self.note(NO_SIZE, "concluded", self._journal, attempt.span_id):
             self._journal.ended(attempt.span_id)
 
     def adopt(self, orphan: OpenAttempt) -> None:
         """Ship an attempt that a process which is gone left open."""
-        self.note(64, Assembler.adopted, orphan)
+        self.note(NO_SIZE, "adopted", orphan)
 
     @property
     def dropped(self) -> int:
@@ -177,6 +184,13 @@ class Recorder:
         """End what is open, deliver what there is and stop; False where something was left undelivered."""
         self.proposals.close()
         return self._sink.close(timeout_s)
+
+
+def _assembler(**how: Any) -> Assembler:
+    """The other half of recording, which an agent's start does not wait for: it is imported on the thread that it runs on."""
+    with late_imports:
+        from toolwitness.sdk.assemble import Assembler  # noqa: PLC0415 -- as said above
+    return Assembler(**how)
 
 
 def run_of(scope: Scope) -> RunScope:

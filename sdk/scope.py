@@ -24,7 +24,7 @@ NO_SIZE = 64
 class Scope:
     """What all scopes share: a recorder, ids, a start, and being the current scope inside `with`."""
 
-    __slots__ = ("_process", "_token", "parent_span_id", "recorder", "span_id", "start_ns", "trace_id")
+    __slots__ = ("_process", "_token", "outer", "parent_span_id", "recorder", "span_id", "start_ns", "trace_id")
 
     def __init__(self, recorder: Recorder, trace_id: str, parent_span_id: str | None) -> None:
         self.recorder = recorder
@@ -34,6 +34,8 @@ class Scope:
         self.start_ns = recorder.clock()
         self._process = recorder.process
         self._token: Token[Scope | None] | None = None
+        self.outer: Scope | None = None
+        """The scope that this one was last entered in, known beyond its end as long as that one goes on."""
 
     @property
     def inherited(self) -> bool:
@@ -46,12 +48,16 @@ class Scope:
         return False
 
     def _enter(self) -> None:
+        current = context.current.get()
+        self.outer = self.outer if current is self else current
         self._token = context.enter(self)
 
     def _leave(self) -> None:
         if self._token is not None:
             context.leave(self._token)
             self._token = None
+            if self.outer is not None and self.outer.over:  # or tasks that start each other in turn would never be let go
+                self.outer = self.outer.outer
 
     def enter(self) -> None:
         """Make this the current scope, without beginning or ending it: for one step of a generator, or a request."""

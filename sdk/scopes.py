@@ -10,7 +10,6 @@ from uuid import UUID
 
 from toolwitness.model.digest import KeyedDigest
 from toolwitness.model.enums import DecisionFinish, Exposure, OutcomeSource, RunOutcome
-from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import guard, word
 from toolwitness.sdk.labels import identifier
@@ -83,13 +82,18 @@ class RunScope(Scope):
         self._messages_seen = 0
         self._ended = False
         if not self.nested:
-            recorder.note(NO_SIZE, Assembler.run_started, self.id)
+            recorder.note(NO_SIZE, "run_started", self.id)
+
+    @property
+    def over(self) -> bool:
+        """Whether the run ended."""
+        return self._ended
 
     def message(self, role: str, text: str) -> None:
         """Tell a system or user text that the model reads, so that argument values can be traced to it."""
         with guard:
             if type(text) is str and role in {"system", "user", "developer"}:
-                self.recorder.note(len(text), Assembler.message, self.id, "user" if role == "user" else "system", text)
+                self.recorder.note(len(text), "message", self.id, "user" if role == "user" else "system", text)
 
     def messages(self, history: Sequence[Any]) -> None:
         """Tell the chat history as it is sent to the model; only messages that came since the last time are looked at."""
@@ -142,7 +146,7 @@ class RunScope(Scope):
                 for call in list(self.open_calls.values()):
                     call.close()
             if not self._ended and not self.nested and not self.inferred:
-                self.recorder.note(NO_SIZE, Assembler.run_ended, self, self.recorder.clock())
+                self.recorder.note(NO_SIZE, "run_ended", self, self.recorder.clock())
             self._ended = True
 
 
@@ -188,7 +192,7 @@ class DecisionScope(Scope):
             exposure = Exposure.UNKNOWN if tools is None else Exposure.EXPLICIT
         visible, all_tools = None if tools is None else list(tools), None if candidates is None else list(candidates)
         how = word(Exposure, exposure)
-        self.recorder.note(NO_SIZE, Assembler.decision_started, self, visible, all_tools, tuple(removals), how)
+        self.recorder.note(NO_SIZE, "decision_started", self, visible, all_tools, tuple(removals), how)
 
     @property
     def over(self) -> bool:
@@ -200,7 +204,7 @@ class DecisionScope(Scope):
         with guard:
             if type(text) is str and text:
                 self.said = True
-                self.recorder.note(len(text), Assembler.answered, self, text)
+                self.recorder.note(len(text), "answered", self, text)
 
     def finish(self, finish: DecisionFinish | str) -> None:
         """Say what the step came to where calls and answer do not tell."""
@@ -223,4 +227,4 @@ class DecisionScope(Scope):
         with guard:
             if not self._ended and not self.inherited:
                 self._ended = True
-                self.recorder.note(NO_SIZE, Assembler.decision_ended, self, self.recorder.clock(), tuple(self.chosen))
+                self.recorder.note(NO_SIZE, "decision_ended", self, self.recorder.clock(), tuple(self.chosen))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Self
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, ValidationError
+from typing import Any, Self
 
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction import RedactionPolicy
 from toolwitness.redaction.policy_file import load_policy
+
+_TRUTH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
 def _state_dir() -> Path:
@@ -25,83 +27,145 @@ def _state_dir() -> Path:
         return Path(tempfile.gettempdir()) / f"toolwitness-{os.getuid()}"
 
 
-def _headers(text: str) -> dict[str, str]:
-    """`a=1,b=2` as OpenTelemetry writes headers in the environment."""
-    pairs = (part.partition("=") for part in text.split(",") if part.strip())
+# Each reads what code or the environment gave, and raises ValueError that says what would be right and shows no value.
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise ValueError(f"is a text, not a {type(given).__name__}")
+    return given
+
+
+def _optional_text(given: Any) -> str | None:
+    return None if given is None else _text(given)
+
+
+def _headers(given: Any) -> dict[str, str]:
+    """`a=1,b=2` as OpenTelemetry writes headers in the environment, or a dictionary."""
+    if isinstance(given, Mapping) and all(isinstance(part, str) for pair in given.items() for part in pair):
+        return dict(given)
+    if not isinstance(given, str):
+        raise ValueError("is a dictionary of texts, or a text such as a=1,b=2")
+    pairs = (part.partition("=") for part in given.split(",") if part.strip())
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _policy(given: Any) -> Any:
+def _flag(given: Any) -> bool:
+    found = given if isinstance(given, bool) else _TRUTH.get(str(given).strip().lower())
+    if found is None:
+        raise ValueError("is true or false")
+    return found
+
+
+def _number(given: Any) -> float:
+    try:
+        number = math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    return number
+
+
+def _seconds(given: Any) -> float:
+    number = _number(given)
+    if not 0 <= number < math.inf:
+        raise ValueError("is a number of seconds, 0 or more")
+    return number
+
+
+def _some_seconds(given: Any) -> float:
+    number = _number(given)
+    if not 0 < number < math.inf:
+        raise ValueError("is a number of seconds, more than 0")
+    return number
+
+
+def _bytes(given: Any) -> int:
+    number = _number(given)
+    if not (0 < number < math.inf and number.is_integer()):
+        raise ValueError("is a whole number of bytes, more than 0")
+    return int(number)
+
+
+def _path(given: Any) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise ValueError(f"is a path, not a {type(given).__name__}")
+    return Path(given)
+
+
+def _policy(given: Any) -> RedactionPolicy | None:
     """A policy as it is, or the one that the file of this path declares."""
-    return load_policy(given) if isinstance(given, str | os.PathLike) else given
+    policy = load_policy(given) if isinstance(given, str | os.PathLike) else given
+    if not isinstance(policy, RedactionPolicy | None):
+        raise ValueError(f"is an instance of RedactionPolicy or the path of a policy file, not a {type(given).__name__}")
+    return policy
 
 
-class Settings(BaseModel):
-    """How an agent's telemetry is sent. Each field may also be set by its environment variable; code wins."""
+def _setting(variable: str, read: Callable[[Any], Any], default: Any = None, **more: Any) -> Any:
+    metadata = {"variable": variable, "read": read}
+    return field(**({"default": default} if "default_factory" not in more else {}), metadata=metadata, **more)
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    endpoint: Annotated[str, Field(json_schema_extra={"env": "TOOLWITNESS_ENDPOINT"})] = "http://127.0.0.1:4318"
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How an agent's telemetry is sent. Each field may also be set by its environment variable; code wins.
+
+    Raises SettingsError that names the field, what would be right and its environment variable.
+    """
+
+    endpoint: str = _setting("TOOLWITNESS_ENDPOINT", _text, "http://127.0.0.1:4318")
     """Base URL of the collector; `/v1/traces` is added."""
-    headers: Annotated[dict[str, str], Field(json_schema_extra={"env": "TOOLWITNESS_HEADERS"})] = Field(default_factory=dict)
+    headers: dict[str, str] = _setting("TOOLWITNESS_HEADERS", _headers, default_factory=dict)
     """Extra headers of each request, in the environment as `a=1,b=2`."""
-    service: Annotated[str, Field(json_schema_extra={"env": "TOOLWITNESS_SERVICE"})] = "agent"
+    service: str = _setting("TOOLWITNESS_SERVICE", _text, "agent")
     """`service.name` of the spans."""
-    use_otel_exporter_variables: Annotated[
-        bool, Field(json_schema_extra={"env": "TOOLWITNESS_USE_OTEL_EXPORTER_VARIABLES"})
-    ] = False
+    use_otel_exporter_variables: bool = _setting("TOOLWITNESS_USE_OTEL_EXPORTER_VARIABLES", _flag, default=False)
     """Also obey `OTEL_EXPORTER_OTLP_*`. Off, so that neither spans nor keys go to the application's own vendor."""
-    export_timeout_s: Annotated[float, Field(gt=0, json_schema_extra={"env": "TOOLWITNESS_EXPORT_TIMEOUT"})] = 1.0
+    export_timeout_s: float = _setting("TOOLWITNESS_EXPORT_TIMEOUT", _some_seconds, 1.0)
     """Seconds that one request may take, retries included."""
-    export_interval_s: Annotated[float, Field(ge=0, json_schema_extra={"env": "TOOLWITNESS_EXPORT_INTERVAL"})] = 0.2
+    export_interval_s: float = _setting("TOOLWITNESS_EXPORT_INTERVAL", _seconds, 0.2)
     """Seconds between two requests."""
-    exit_timeout_s: Annotated[float, Field(ge=0, json_schema_extra={"env": "TOOLWITNESS_EXIT_TIMEOUT"})] = 2.0
+    exit_timeout_s: float = _setting("TOOLWITNESS_EXIT_TIMEOUT", _seconds, 2.0)
     """Seconds that the end of the process may wait for the last spans."""
-    queue_bytes: Annotated[int, Field(gt=0, json_schema_extra={"env": "TOOLWITNESS_QUEUE_BYTES"})] = 32 * 1024 * 1024
+    queue_bytes: int = _setting("TOOLWITNESS_QUEUE_BYTES", _bytes, 32 * 1024 * 1024)
     """Approximate bytes of notes that may wait for the worker; more are dropped and counted."""
-    state_dir: Annotated[Path, Field(json_schema_extra={"env": "TOOLWITNESS_STATE_DIR"})] = Field(default_factory=_state_dir)
+    state_dir: Path = _setting("TOOLWITNESS_STATE_DIR", _path, default_factory=_state_dir)
     """Folder of the digest key and of the journal of open attempts."""
-    digest_key: Annotated[str | None, Field(repr=False, json_schema_extra={"env": "TOOLWITNESS_DIGEST_KEY"})] = None
+    digest_key: str | None = _setting("TOOLWITNESS_DIGEST_KEY", _optional_text, repr=False)
     """Secret of keyed digests; where none is set, one is made once in the state folder."""
-    policy: Annotated[
-        InstanceOf[RedactionPolicy] | None,
-        BeforeValidator(_policy),
-        Field(json_schema_extra={"env": "TOOLWITNESS_POLICY"}),
-    ] = None
+    policy: RedactionPolicy | None = _setting("TOOLWITNESS_POLICY", _policy)
     """Classes and what happens to them: a `RedactionPolicy`, or the path of a policy file, which is read at once."""
-    fingerprint_key: Annotated[str | None, Field(repr=False, json_schema_extra={"env": "TOOLWITNESS_FINGERPRINT_KEY"})] = None
+    fingerprint_key: str | None = _setting("TOOLWITNESS_FINGERPRINT_KEY", _optional_text, repr=False)
     """Secret of fingerprints that stay comparable over runs and processes. None: a key in memory that dies with the process."""
-    fingerprint_key_id: Annotated[str | None, Field(json_schema_extra={"env": "TOOLWITNESS_FINGERPRINT_KEY_ID"})] = None
+    fingerprint_key_id: str | None = _setting("TOOLWITNESS_FINGERPRINT_KEY_ID", _optional_text)
     """Short name of that secret, which stands before each fingerprint; a new secret needs a new one."""
-    tenant: Annotated[str, Field(json_schema_extra={"env": "TOOLWITNESS_TENANT"})] = ""
+    tenant: str = _setting("TOOLWITNESS_TENANT", _text, "")
     """Whose data this is; fingerprints of different tenants cannot be compared."""
+
+    def __post_init__(self) -> None:
+        """Read every value; all problems are named in one error."""
+        problems = []
+        for each in fields(self):
+            try:
+                object.__setattr__(self, each.name, each.metadata["read"](getattr(self, each.name)))
+            except ValueError as error:
+                problems.append(f"{each.name}: {error} (environment: {each.metadata['variable']})")
+        if problems:
+            raise SettingsError(f"Settings cannot be used: {'; '.join(problems)}.")
 
     @classmethod
     def load(cls, given: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Self:
         """Settings from `given` values over the environment over the defaults.
 
-        Raises SettingsError that names the field, what was seen and its environment variable.
+        Raises SettingsError as the class does, and for a field that there is not.
         """
-        values: dict[str, Any] = {}
-        for name, variable in cls.variables().items():
-            text = environ.get(variable)
-            if text:
-                values[name] = _headers(text) if name == "headers" else text
-        values.update(given)
-        try:
-            return cls(**values)
-        except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, p['loc']))}: {p['msg']} (environment: {cls.variables().get(str(p['loc'][0]), 'none')})"
-                for p in error.errors(include_input=False, include_url=False)
-            )
-            raise SettingsError(f"Settings cannot be used: {problems}.") from None
+        variables = cls.variables()
+        strange = sorted(given.keys() - variables.keys())
+        if strange:
+            raise SettingsError(f"there is no setting {', '.join(strange)}; there are {', '.join(variables)}.")
+        told = {name: text for name, variable in variables.items() if (text := environ.get(variable))}
+        return cls(**{**told, **given})
 
     @classmethod
     def variables(cls) -> dict[str, str]:
         """The environment variable of each field."""
-        return {
-            name: str(field.json_schema_extra["env"])
-            for name, field in cls.model_fields.items()
-            if isinstance(field.json_schema_extra, dict)
-        }
+        return {each.name: each.metadata["variable"] for each in fields(cls)}

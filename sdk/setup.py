@@ -9,18 +9,22 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextvars import Context
 from functools import partial
-
-from opentelemetry.sdk.trace.export import SpanExporter
+from typing import TYPE_CHECKING
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction import FingerprintKey, run_key
+from toolwitness.sdk.exporting import loud_exporters, quiet_exporters
 from toolwitness.sdk.guard import worker_guard
+from toolwitness.sdk.late import late_imports
 from toolwitness.sdk.recorder import Recorder
 from toolwitness.sdk.settings import Settings
 from toolwitness.sdk.state import Journal, digest_key
-from toolwitness.sdk.transport import loud_exporters, otlp_exporter, quiet_exporters
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 logger = logging.getLogger("toolwitness")
 
@@ -71,7 +75,7 @@ def start(
     _Active.journal = Journal(settings.state_dir, destination)
     _Active.exit_timeout_s = settings.exit_timeout_s
     recorder = Recorder(
-        exporter=make_exporter or partial(otlp_exporter, settings),
+        exporter=make_exporter or partial(_otlp_exporter, settings),
         clock=time.time_ns,
         key=settings.digest_key.encode() if settings.digest_key else digest_key(settings.state_dir),
         policy=settings.policy,
@@ -88,8 +92,15 @@ def start(
     adopting = threading.Thread(
         target=_adopt_orphans, args=(recorder, _Active.journal), name="toolwitness-orphans", daemon=True
     )
-    adopting.start()
+    Context().run(adopting.start)
     _Active.adopting = adopting
+
+
+def _otlp_exporter(settings: Settings) -> SpanExporter:
+    """The exporter to `settings.endpoint`; its HTTP client takes longer to import than all of ours."""
+    with late_imports:
+        from toolwitness.sdk.transport import otlp_exporter  # noqa: PLC0415 -- as said above
+    return otlp_exporter(settings)
 
 
 def _fingerprints(settings: Settings) -> FingerprintKey:
@@ -136,6 +147,8 @@ def stop() -> None:
             if _Active.adopting is not None:
                 _Active.adopting.join(_ORPHAN_GRACE_S)
             delivered = recorder.close(_Active.exit_timeout_s)
+            if delivered and _Active.adopting is not None:
+                _Active.adopting.join(_ORPHAN_GRACE_S)  # it has only to remove the files of what was delivered
             if delivered and _Active.journal is not None:
                 _Active.journal.close()
         loud_exporters()

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from toolwitness.model.catalog import ToolDefinition, members_of, read_definition, toolset_digest
+from toolwitness.model.catalog import Member, ToolDefinition, members_of, read_definition, toolset_digest
 from toolwitness.model.digest import canonical_json
 from toolwitness.model.enums import Known, SideEffect
-from toolwitness.model.records import Member
 from toolwitness.redaction import project
 from toolwitness.redaction.projection import Limits
 from toolwitness.sdk.toolfunction import definition_of

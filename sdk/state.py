@@ -11,6 +11,7 @@ import secrets
 import threading
 import weakref
 from collections.abc import Iterator
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,6 +68,16 @@ class OpenAttempt(NamedTuple):
     side_effect: str = "unknown"
     subject: KeyedDigest | None = None
 
+    def line(self) -> str:
+        """The line of the journal, written by hand since a tool waits for it."""
+        return f"[{','.join(map(_json, self))}]\n"
+
+
+def _json(given: str | int | None) -> str:
+    if isinstance(given, int):
+        return str(given)
+    return "null" if given is None else encode_basestring_ascii(given)
+
 
 class Orphan(NamedTuple):
     """The file of a process that is gone, and the attempts that never ended in it."""
@@ -119,7 +130,7 @@ class Journal:
 
     def started(self, attempt: OpenAttempt) -> None:
         """Note that an attempt is about to be dispatched."""
-        self._write(json.dumps(attempt) + "\n", 1)
+        self._write(attempt.line(), 1)
 
     def ended(self, attempt_span_id: str) -> None:
         """Note that the attempt ended, however."""

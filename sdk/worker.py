@@ -15,22 +15,46 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
-
-from toolwitness.sdk.assemble import Assembler
+from toolwitness.sdk.exporting import our_export
 from toolwitness.sdk.guard import Guard, worker_guard
-from toolwitness.sdk.transport import our_export
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+    from toolwitness.sdk.assemble import Assembler
 
 logger = logging.getLogger("toolwitness")
 
 _BATCH = 512
 _BATCH_CHARACTERS = 512 * 1024
 _PENDING = 20_000
-_NOTES_A_TURN = 64
+_NOTES_A_BREATH = 8
+_BREATH_S = 50e-6
 _LONGEST_PAUSE_S = 30.0
+_LEAVING_S = 0.5
+
+
+Note = Literal[
+    "adopted",
+    "answered",
+    "attempt_started",
+    "attempted",
+    "call_ended",
+    "call_proposed",
+    "concluded",
+    "decision_ended",
+    "decision_started",
+    "executed",
+    "gated",
+    "message",
+    "run_ended",
+    "run_started",
+]
+"""What a note says happened: a method of `Assembler`, by its name, since the agent's thread has no need of the rest of it."""
 
 
 class Sink(Protocol):
@@ -40,8 +64,8 @@ class Sink(Protocol):
     def dropped(self) -> int:
         """How many notes and spans were dropped because too many waited."""
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:
-        """Take a note of about `size` bytes: a method of `Assembler` and what to call it with."""
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:
+        """Take a note of about `size` bytes with its arguments; False where there is no room."""
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until everything so far is exported; False where that did not happen."""
@@ -63,6 +87,7 @@ class Outbox:
         self._most = _BATCH
         self.failed = 0
         self.dropped = 0
+        self.abandoned = False
 
     def collect(self) -> None:
         """Take over what the assembler made."""
@@ -80,8 +105,8 @@ class Outbox:
         return len(self._pending)
 
     def send(self) -> bool:
-        """Export everything in batches; stops at the first that fails."""
-        while self._pending:
+        """Export everything in batches; stops at the first that fails, and where it is abandoned."""
+        while self._pending and not self.abandoned:
             batch = self._batch()
             if not self._export(batch):
                 self.failed += 1
@@ -92,7 +117,7 @@ class Outbox:
                 self._pending.popleft()
             self.failed = 0
             self._most = min(_BATCH, self._most + max(1, self._most // 8))
-        return True
+        return not self._pending
 
     def _batch(self) -> list[ReadableSpan]:
         """The oldest spans, limited in number and in characters; at least one."""
@@ -109,7 +134,7 @@ class Outbox:
         with our_export():
             # Made when there is something to export: where that fails (a file that is held), the next batch tries again.
             self._exporter = self._exporter or self._make_exporter()
-            return self._exporter.export(batch) is SpanExportResult.SUCCESS
+            return getattr(self._exporter.export(batch), "name", None) == "SUCCESS"
 
     def shutdown(self) -> None:
         """Close the exporter."""
@@ -125,6 +150,11 @@ class AgentOutbox(Outbox):
         super().__init__(make_exporter, assembler)
         self._exporting = Guard(everything=True, reports=False)
         self._warned = False
+
+    def prepare(self) -> None:
+        """Make the exporter, so that the first batch, which may be that of the process's end, does not wait for its imports."""
+        with self._exporting, our_export():
+            self._exporter = self._make_exporter()
 
     def _export(self, batch: list[ReadableSpan]) -> bool:
         with self._exporting:
@@ -144,7 +174,7 @@ class AgentOutbox(Outbox):
 
 
 class Worker:
-    """A `Sink` with a thread of its own, started by the first note and again after a fork."""
+    """A `Sink` with a thread of its own, started by `start` or the first note, and after a fork by the first note."""
 
     def __init__(
         self,
@@ -163,7 +193,7 @@ class Worker:
 
     def _reset(self) -> None:
         """Begin anew; after a fork the parent's thread, locks and sockets are not ours."""
-        self._notes: deque[tuple[int, Callable[..., None], tuple[Any, ...]]] = deque()
+        self._notes: deque[tuple[Any, ...]] = deque()  # size, note, its arguments: one object each
         self._bytes = 0
         self._lock = threading.Lock()
         self._asleep = False
@@ -174,34 +204,37 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._outbox: AgentOutbox | None = None
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:
         """Take a note; the only thing that the agent's thread waits for is a lock held for an addition."""
         with self._lock:
             if self._bytes + size > self._limit or self._stopping:
                 self._notes_dropped += 1
-                return
+                return False
             self._bytes += size
-        self._notes.append((size, method, arguments))
+        self._notes.append((size, note, *arguments))
         if self._asleep:
             self._wake.set()
         elif self._thread is None:
-            self._start()
+            self.start()
+        return True
 
     @property
     def dropped(self) -> int:
         """How many notes and spans were dropped because too many waited."""
         return self._notes_dropped + (0 if self._outbox is None else self._outbox.dropped)
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start the thread, if it does not run yet."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="toolwitness", daemon=True)
-                self._thread.start()
+                Context().run(self._thread.start)  # it belongs to no call, though one may have put the first note
 
     def _run(self) -> None:
         assembler = self._make_assembler()
         outbox = self._outbox = AgentOutbox(self._make_exporter, assembler)
-        while not (self._stopping and not self._notes):
+        outbox.prepare()
+        while not (outbox.abandoned or (self._stopping and not self._notes)):
             pause = min(self._interval * 2**outbox.failed, _LONGEST_PAUSE_S)
             self._sleep(pause if outbox else None)
             # Notes gather for one interval, longer after failures. Working them off at once would take the interpreter
@@ -209,7 +242,7 @@ class Worker:
             self._urgent.wait(pause)
             self._urgent.clear()
             flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
-            self._drain(assembler)
+            self._drain(assembler, outbox, hurry=bool(flushes))
             outbox.collect()
             delivered = outbox.send()
             for flush in flushes:
@@ -225,16 +258,22 @@ class Worker:
         self._asleep = False
         self._wake.clear()
 
-    def _drain(self, assembler: Assembler) -> None:
-        """Work through the notes that are there, letting the agent's threads run in between."""
+    def _drain(self, assembler: Assembler, outbox: Outbox, *, hurry: bool) -> None:
+        """Work through the notes that are there.
+
+        After every millisecond or so the interpreter is the agent's, unless somebody waits for us: giving it up for no time at
+        all would not do, since a thread that waits for it needs longer than that to wake up.
+        """
         for done in range(len(self._notes)):
-            size, method, arguments = self._notes.popleft()
+            if outbox.abandoned:
+                return
+            size, note, *arguments = self._notes.popleft()
             with worker_guard:
-                method(assembler, *arguments)
+                getattr(assembler, note)(*arguments)
             with self._lock:
                 self._bytes -= size
-            if done % _NOTES_A_TURN == 0:
-                time.sleep(0)
+            if done % _NOTES_A_BREATH == 0 and not (hurry or self._stopping or self._flushes):
+                time.sleep(_BREATH_S)
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until everything so far is exported; False where that did not happen in time or an export failed."""
@@ -248,15 +287,23 @@ class Worker:
         return flush.delivered
 
     def close(self, timeout_s: float) -> bool:
-        """Flush and stop; does not wait for a collector that did not take the last batch."""
+        """Flush and stop; does not wait for a collector that did not take the last batch.
+
+        Where time runs out the thread is told to leave what there is. It must not be in the middle of it when Python ends:
+        coming back from C++ or Rust then, it would take the process down.
+        """
         thread, outbox = self._thread, self._outbox
         self._stopping = True
         if thread is None:
             return True
         self._urgent.set()
         self._wake.set()
-        thread.join(0.1 if outbox is not None and outbox.failed else timeout_s)
-        return not thread.is_alive() and self._outbox is not None and not self._outbox
+        thread.join(0.1 if outbox is not None and outbox.failed else max(0.0, timeout_s - _LEAVING_S))
+        outbox = self._outbox
+        if thread.is_alive() and outbox is not None:
+            outbox.abandoned = True
+            thread.join(_LEAVING_S)
+        return not (thread.is_alive() or outbox is None or outbox or self._notes)
 
 
 class _Flush:
@@ -281,11 +328,12 @@ class InlineSink:
         """How many spans were dropped because too many waited."""
         return self._outbox.dropped
 
-    def put(self, size: int, method: Callable[..., None], *arguments: Any) -> None:  # noqa: ARG002 -- a Sink's signature
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:  # noqa: ARG002 -- a Sink's signature
         """Work the note off."""
-        method(self._assembler, *arguments)
+        getattr(self._assembler, note)(*arguments)
         if len(self._assembler.out) >= _BATCH:
             self.flush(0)
+        return True
 
     def flush(self, timeout_s: float) -> bool:  # noqa: ARG002 -- a Sink's signature
         """Export what there is."""

@@ -16,7 +16,7 @@ from toolwitness.sdk.wrapped import WrappedFunction
 
 
 def instrument_functions(patches: Patches, module: ModuleType) -> None:
-    """No method of a class stands between the model's answer and the application's function; see ADR 0014."""
+    """No method of a class stands between the model's answer and the application's function; see ADR 0018."""
     patches.methods(
         module,
         {

@@ -1,4 +1,4 @@
-"""litellm: the model steps that it sends by an HTTP client of its own, whichever provider they go to; see ADR 0015.
+"""litellm: the model steps that it sends by an HTTP client of its own, whichever provider they go to; see ADR 0019.
 
 What it sends by OpenAI's client is recorded there. Its logging object goes along with every call, from the request that is to
 leave to the answer in OpenAI's shape, so both are found by it.

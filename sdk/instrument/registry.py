@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import logging
-import platform
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, version
@@ -73,12 +73,18 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
+        _own("fastmcp", "fastmcp", "fastmcp", "4.2", "5"),
         _own("google_genai", "google.genai", "google-genai", "2.20", "4"),
+        _own("httpx", "httpx", "httpx", "0.26", "1"),
+        _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
         _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
         _own("litellm", "litellm", "litellm", "1.84", "2"),
+        _own("mcp", "mcp", "mcp", "1.22", "3"),
         _own("openai", "openai", "openai", "2.0", "4"),
         _own("openai_agents", "agents", "openai-agents", "0.20", "1"),
         _own("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "2.0", "3"),
+        _own("requests", "requests", "requests", "2.31", "3"),
+        _own("threads", "threading", PYTHON, "3.11", "3.14"),
     )
 }
 """Those that come with toolwitness, by name."""
@@ -185,7 +191,7 @@ def _put_in_place(one: Instrumentation, module: ModuleType) -> None:
 
 def installed(one: Instrumentation) -> str:
     """The installed version of a framework; raises PackageNotFoundError where it is not installed."""
-    return platform.python_version() if one.distribution == PYTHON else version(one.distribution)
+    return ".".join(map(str, sys.version_info[:3])) if one.distribution == PYTHON else version(one.distribution)
 
 
 def _leave_out(one: Instrumentation, found: str, why: str) -> None:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from toolwitness.redaction import project
 from toolwitness.sdk import context, setup
-from toolwitness.sdk.assemble import Assembler
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import Said, said
@@ -132,7 +131,7 @@ def _take_in(recorder: Recorder, run: RunScope, asked: Asked) -> None:
                 _end(run, part)
             elif type(part.text) is str and part.text:
                 role = "user" if part.role == "user" else "system"
-                recorder.note(len(part.text), Assembler.message, run.id, role, part.text)
+                recorder.note(len(part.text), "message", run.id, role, part.text)
 
 
 def _end(run: RunScope, part: ToolAnswer) -> None:

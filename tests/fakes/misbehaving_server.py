@@ -2,7 +2,8 @@
 
 `/200`, `/202`, `/500`, `/502`: that status with a short body. `/redirect`: to `/200`, `/redirect-silent`: to `/silent`.
 `/silent`: read, and never answered. `/reset`: read, and the connection reset. `/cut`: an answer that breaks off in its body.
-`/slow`: answered after a moment. Two more URLs are no server's: nobody listens at `refused`, nobody accepts at `full`.
+`/slow`: answered after a moment. As a proxy it refuses tunnels, and does itself what the path says. It speaks no TLS. Two more
+URLs are no server's: nobody listens at `refused`, nobody accepts at `full`.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import struct
 import threading
 
 SLOW_S = 0.15
+_TLS_HANDSHAKE = b"\x16"
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -54,12 +56,14 @@ class MisbehavingServer(socketserver.ThreadingTCPServer):
 
 class _Handler(socketserver.StreamRequestHandler):
     def handle(self):
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError, ValueError):  # what is no request ends the connection
             while self._one():
                 pass
 
     def _one(self):
         """Handle one request; whether the connection goes on."""
+        if self.rfile.peek(1)[:1] == _TLS_HANDSHAKE:
+            return False
         line = self.rfile.readline()
         if not line:
             return False
@@ -68,8 +72,11 @@ class _Handler(socketserver.StreamRequestHandler):
             name, _, value = header.partition(b":")
             length = int(value) if name.lower() == b"content-length" else length
         self.rfile.read(length)
-        path = line.split()[1].decode()
+        method, path = line.split()[:2]
+        path = "/" + path.decode().rpartition("/")[2]
         self.server.paths.append(path)
+        if method == b"CONNECT":
+            return self._answer(403)
         return getattr(self, "_" + path[1:].replace("-", "_"), self._status)(path)
 
     def _answer(self, status, *headers, body=b"{}", length=None):

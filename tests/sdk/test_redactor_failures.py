@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import toolwitness
 from toolwitness import redaction
 from toolwitness.model.codec import decode
-from toolwitness.redaction.clean import clean, failures
+from toolwitness.redaction.cleaning import clean, failures
 from toolwitness.redaction.credentials import CREDENTIALS
 from toolwitness.redaction.identifiers import IDENTIFIERS
 from toolwitness.redaction.prefilter import Prefilter

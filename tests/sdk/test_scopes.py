@@ -1,6 +1,7 @@
 """What an agent loop tells, as records."""
 
 import asyncio
+import contextvars
 import json
 
 import pytest
@@ -378,3 +379,19 @@ def test_the_application_s_word_on_a_tool_joins_what_the_model_was_shown(recorde
 
     assert (found.arguments, found.side_effect) == ('{"amount":5}', SideEffect.WRITE)
     assert found.schema_digest == PAY.schema_digest
+
+
+def test_scopes_whose_tasks_start_each_other_do_not_pile_up(recorded):
+    """Each knows those around it that go on; a chain of those that ended is let go."""
+    inherited, runs = contextvars.copy_context(), []
+
+    def turn():
+        nonlocal inherited
+        with recorded.recorder.run("turn") as run:
+            inherited = contextvars.copy_context()
+        runs.append(run)
+
+    for _ in range(3):
+        inherited.run(turn)
+
+    assert [run.outer for run in runs] == [None] * 3

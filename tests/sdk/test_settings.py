@@ -34,6 +34,34 @@ def test_a_bad_value_names_field_and_variable():
         Settings.load({}, {"TOOLWITNESS_EXPORT_TIMEOUT": "soon"})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "right"),
+    [
+        ("endpoint", 4318, "text"),
+        ("headers", {"a": 1}, "a=1,b=2"),
+        ("use_otel_exporter_variables", "perhaps", "true or false"),
+        ("export_timeout_s", 0, "more than 0"),
+        ("export_timeout_s", True, "more than 0"),
+        ("exit_timeout_s", "nan", "0 or more"),
+        ("exit_timeout_s", "-1", "0 or more"),
+        ("queue_bytes", 1.5, "whole number"),
+        ("queue_bytes", "inf", "whole number"),
+        ("state_dir", 7, "path"),
+    ],
+)
+def test_what_a_setting_takes(name, value, right):
+    """The error says what would be right, for each kind of setting."""
+    with pytest.raises(SettingsError, match=rf"{name}: .*{right}.*{Settings.variables()[name]}"):
+        Settings.load({name: value}, {})
+
+
+@pytest.mark.parametrize(("text", "on"), [("true", True), ("1", True), ("OFF", False), ("no", False)])
+def test_a_switch_in_the_environment(text, on):
+    """As other programs write it."""
+    environment = {"TOOLWITNESS_USE_OTEL_EXPORTER_VARIABLES": text}
+    assert Settings.load({}, environment).use_otel_exporter_variables is on
+
+
 def test_an_unknown_setting_is_refused():
     """A misspelt setting is no setting."""
     with pytest.raises(SettingsError, match="endpont"):

@@ -2,12 +2,16 @@
 
 import logging
 import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from toolwitness.sdk import Recorder, Settings, setup
 from toolwitness.sdk.guard import swallowing
+from toolwitness.sdk.worker import Worker
 
 
 class Switch(SpanExporter):
@@ -130,3 +134,24 @@ def test_an_inline_recorder_exports_in_batches(switch):
 
     assert (before, len(switch.names)) == (512, 600)
     assert threading.active_count() == 1 or "toolwitness" not in {t.name for t in threading.enumerate()}
+
+
+def test_the_thread_leaves_between_two_notes():
+    """A thread that is in the middle of one when Python ends would take the process down; what it leaves is not delivered."""
+    begun = threading.Event()
+    worked = []
+
+    def work(number):
+        begun.set()
+        worked.append(number)
+        time.sleep(0.01)
+
+    assembler = SimpleNamespace(out=[], message=work)
+    worker = Worker(InMemorySpanExporter, lambda: assembler, queue_bytes=10**6, interval_s=0.001)
+    for number in range(1000):
+        worker.put(1, "message", number)
+    begun.wait(10)
+
+    assert not worker.close(0)
+    assert not any(thread.name == "toolwitness" for thread in threading.enumerate())
+    assert len(worked) < 1000

@@ -76,7 +76,10 @@ def play(agent, mode, script, orders=None):
         raised = seen(error, state.url)
     finally:
         stop()
-    sent = [(path, RANDOM.sub(b"0x", body).replace(state.url.encode(), b"URL")) for path, body, _ in state.requests]
+    sent = [
+        (path, RANDOM.sub(b"0x", body).replace(state.url.encode(), b"URL"), dict(headers, host="", Host=""))
+        for path, body, headers in state.requests
+    ]
     return Played(gave=gave, raised=raised, did=orders.ledger, sent=sent)
 
 
@@ -197,7 +200,14 @@ def state(name, agent, tmp_path, monkeypatch):
             monkeypatch.setattr("toolwitness.sdk.assemble.clean", Broken(RuntimeError("the redactor is broken")))
             stack.enter_context(instrumented(agent, tmp_path))
         elif name == "projection raises":
-            for module in ("calls", "decorator", "instrument.steps", "instrument.tools"):
+            for module in (
+                "calls",
+                "decorator",
+                "instrument.mcp",
+                "instrument.mcp_served",
+                "instrument.steps",
+                "instrument.tools",
+            ):
                 monkeypatch.setattr(f"toolwitness.sdk.{module}.project", Broken(RuntimeError("the projection is broken")))
             stack.enter_context(instrumented(agent, tmp_path))
         elif name == "no model steps":

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolwitness.model.enums import PrivacyClass
-from toolwitness.redaction.clean import Minimal, clean
+from toolwitness.redaction.cleaning import Minimal, clean
 from toolwitness.redaction.fields import root
 from toolwitness.redaction.placeholder import TAG, is_well_formed
 from toolwitness.redaction.policy import Action, RedactionPolicy
