@@ -27,6 +27,11 @@ class _Proposal(NamedTuple):
     provider_id: str | None
 
 
+def _first(equal: list[_Proposal]) -> CallScope:
+    """Of calls that may stand for each other the first for which nothing ran yet."""
+    return next((one.call for one in equal if not one.call.begun), equal[0].call)
+
+
 class Proposals:
     """What is open in one process; the oldest call is ended as unfinished where more than 4,096 are."""
 
@@ -85,6 +90,14 @@ class Proposals:
             proposal = self._open.get(self._by_provider_id.get(provider_id or "", ""))
         return None if proposal is None else proposal.call
 
+    def name(self, call: CallScope, provider_id: str) -> None:
+        """Know a call by an id that a framework made up, since the provider gives none."""
+        with self._lock:
+            proposal = self._open.get(call.id)
+            if proposal is not None:
+                self._open[call.id] = self._by_tool[call.tool][call.id] = proposal._replace(provider_id=provider_id)
+                self._by_provider_id[provider_id] = call.id
+
     def remember(self, key: str, run: RunScope) -> None:
         """Know a run again by an id of the provider's or of the application's: of a call, response, conversation or trace."""
         with self._lock:
@@ -98,20 +111,28 @@ class Proposals:
         with self._lock:
             return self._runs.get(key or "")
 
-    def of_tool(self, tool: str, arguments: Any, latest: DecisionScope | None) -> CallScope | None:
-        """The open call for which a tool runs that was told no id; None where it cannot be told.
+    def of_tool(self, tool: str, arguments: Any, latest: DecisionScope | None, *, unnamed: bool = False) -> CallScope | None:
+        """The open call for which a tool runs that was told no id, or `unnamed` calls know none; None where it cannot be told.
 
         It is one that `latest`, the last model step of this context, proposed with these arguments, or its only one of that
-        tool; else the process's only one with these arguments. `arguments` is a bounded copy too.
+        tool; else one with these arguments, where only one step of the process proposed such. `arguments` is a bounded copy.
         """
         with self._lock:
-            waiting = [one for one in self._by_tool.get(tool, {}).values() if one.call.waits]
+            open_ones = self._by_tool.get(tool, {}).values()
+            waiting = [one for one in open_ones if one.call.waits and not (unnamed and one.provider_id is not None)]
         own = [one for one in waiting if latest is not None and one.call.decision is latest]
         same = [one for one in own if one.arguments == arguments]
         if same or len(own) == 1:
-            return (same or own)[0].call
-        same = [one for one in waiting if one.arguments == arguments]
-        return same[0].call if len(same) == 1 and not own else None
+            return _first(same or own)
+        same = [] if own else [one for one in waiting if one.arguments == arguments]
+        steps = {one.call.decision for one in same}
+        return _first(same) if len(same) == 1 or (len(steps) == 1 and None not in steps) else None
+
+    def of_run(self, run: RunScope, tool: str, arguments: Any) -> CallScope | None:
+        """The first open call of a run with this tool and these arguments, a bounded copy: the one that is answered first."""
+        with self._lock:
+            found = [one.call for one in self._by_tool.get(tool, {}).values() if one.arguments == arguments]
+        return next((call for call in found if call.run.id == run.id), None)
 
     def close(self) -> None:
         """End every open call; none of them got an answer."""

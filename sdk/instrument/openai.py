@@ -20,14 +20,14 @@ _ROLES = frozenset({"system", "developer", "user"})
 def instrument(patches: Patches, module: ModuleType) -> None:
     """Wrap the client's requests."""
     del module
-    Client({"/chat/completions": _Chat(), "/responses": _Responses()}).instrument(patches, "openai")
+    Client({"/chat/completions": Chat(), "/responses": Responses()}).instrument(patches, "openai")
 
 
 def _settings(body: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in body.items() if key not in _CONTENT}
 
 
-class _Chat:
+class Chat:
     """Chat completions."""
 
     def asked(self, body: Mapping[str, Any]) -> Asked:
@@ -128,7 +128,7 @@ class _ChatEvents:
         return Answer(text="".join(self._text), calls=calls, model=self._model, id=self._id, finish=finish)
 
 
-class _Responses:
+class Responses:
     """The responses API."""
 
     def asked(self, body: Mapping[str, Any]) -> Asked:
@@ -200,7 +200,7 @@ def _read_item(item: Any) -> Iterable[Text | ToolAnswer]:
 class _ResponsesEvents:
     """Reads the response that the stream ends with, or what items were done before it broke off."""
 
-    def __init__(self, route: _Responses) -> None:
+    def __init__(self, route: Responses) -> None:
         self._route = route
         self._response: Any = None
         self._items: list[Any] = []

@@ -1,7 +1,7 @@
 """Wrapping methods of other people's classes so that they can be unwrapped, pickled and inspected as before.
 
-Only methods are wrapped, never module functions: references that somebody took earlier would not be wrapped and would not
-pickle any more.
+Only methods are wrapped, no module functions: references that somebody took earlier would not be wrapped and would not
+pickle any more. The exceptions stand in ADR 0017 and 0018.
 """
 
 from __future__ import annotations

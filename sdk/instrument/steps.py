@@ -16,7 +16,6 @@ from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import Said, said
-from toolwitness.sdk.proposals import Proposals
 from toolwitness.sdk.recorder import Recorder, run_of
 from toolwitness.sdk.scope import Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
@@ -32,12 +31,14 @@ class Text(NamedTuple):
 class ToolAnswer(NamedTuple):
     """A tool message of the history: the provider's id of the call that it answers, and what it says.
 
-    `told` is how it reads where the protocol has a field for that; None leaves it to the content.
+    `told` is how it reads where the protocol has a field for that; None leaves it to the content. Where the protocol has no
+    ids, `called` are tool and arguments of the call, as the history repeats them.
     """
 
     id: str | None
     content: Any
     told: Said | None = None
+    called: tuple[str, Any] | None = None
 
 
 class Proposed(NamedTuple):
@@ -127,15 +128,19 @@ def _take_in(recorder: Recorder, run: RunScope, asked: Asked) -> None:
     for message in run.fresh(asked.history) if asked.whole else asked.history:
         for part in asked.read(message):
             if isinstance(part, ToolAnswer):
-                _end(recorder.proposals, part)
+                _end(run, part)
             elif type(part.text) is str and part.text:
                 role = "user" if part.role == "user" else "system"
                 recorder.note(len(part.text), "message", run.id, role, part.text)
 
 
-def _end(proposals: Proposals, part: ToolAnswer) -> None:
+def _end(run: RunScope, part: ToolAnswer) -> None:
     """End a call by its tool message; what the tool itself returned is better known where it was seen."""
+    proposals = run.recorder.proposals
     call = proposals.find(part.id)
+    if part.id is None and part.called is not None:
+        tool, arguments = part.called
+        call = proposals.of_run(run, tool, project(arguments).value)
     if call is None:
         held = proposals.take_pending(part.id)
         call = None if held is None else CallScope(held.run, held.tool, continues=held, awaited=True, id=part.id)
@@ -167,7 +172,7 @@ def answer(decision: DecisionScope, answered: Answer) -> list[CallScope]:
 
 
 def propose(decision: DecisionScope, proposed: Proposed) -> CallScope:
-    """Open one call of a model step before the rest of its answer is there, since its tool may run already."""
+    """Open a call that the model proposes; a stream may show it before the step ends."""
     copy = project(proposed.arguments)
     facts: dict[str, Any] = {"id": proposed.id, "via": proposed.via, "server": proposed.server}
     return CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, **facts)

@@ -31,7 +31,8 @@ def agent_run(agent: str | None = None, *, session: str | None = None, **facts: 
 def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "") -> CallScope:  # noqa: A002 -- the word that providers use
     """The logical call that a framework handles: the one that the model was seen to propose, else a new one.
 
-    It is known by the provider's `id`; without one, by tool and arguments. One that an earlier run left pending goes on.
+    It is known by the provider's `id`; where the provider gives none, by tool and arguments, and then by the one that the
+    framework made up. One that an earlier run left pending goes on.
     The caller ends it by `close()`. Where nothing is recorded, a scope that does nothing.
     """
     recorder = setup.active()
@@ -42,10 +43,11 @@ def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "
             if found is not None:
                 return found
             copy = project(arguments)
-            if id is None:
-                found = proposals.of_tool(tool, copy.value, context.latest.get())
-                if found is not None:
-                    return found
+            found = proposals.of_tool(tool, copy.value, context.latest.get(), unnamed=id is not None)
+            if found is not None:
+                if id is not None:
+                    proposals.name(found, id)
+                return found
             pending = proposals.take_pending(id)
             if pending is not None:
                 return CallScope(pending.run, pending.tool, copy, continues=pending, awaited=True, id=id)

@@ -44,6 +44,7 @@ class ModelServer:
     lock: threading.Lock = field(default_factory=threading.Lock)
     refused: set = field(default_factory=set)
     scripts: dict = field(default_factory=lambda: dict(SCRIPTS))
+    gives_ids: bool = False  # Google's, which mostly does not
 
     def bodies(self):
         """The bodies as they came."""
@@ -78,12 +79,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n" % len(chunk) + chunk + b"\r\n")
         self.wfile.write(b"0\r\n\r\n")
 
-    def do_POST(self):
-        """Play the turn that is due; a client may stop reading a stream whenever it wants."""
+    def handle(self):
+        """Serve a connection; a client may stop reading, and reset it, whenever it wants."""
         with contextlib.suppress(ConnectionError):
-            self._play()
+            super().handle()
 
-    def _play(self):
+    def do_POST(self):
+        """Play the turn that is due."""
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         state, path = self.server_state, self.path.partition("?")[0]
         with state.lock:
@@ -94,13 +96,17 @@ class _Handler(BaseHTTPRequestHandler):
         turns = state.scripts[script]
         done = max((int(turn) + 1 for name, turn in ids if name == script), default=0)
         if "generateContent" in path or "GenerateContent" in path:
-            done = sum(any("functionResponse" in part for part in one.get("parts", ())) for one in body.get("contents", ()))
+            answers = {"functionResponse", "function_response"}
+            done = sum(any(answers & part.keys() for part in one.get("parts", ())) for one in body.get("contents", ()))
         turn = turns[min(done, len(turns) - 1)]
         if script == "http429":
             with state.lock:
                 first = raw not in state.refused
                 state.refused.add(raw)
             if first:
+                if "enerateContent" in path:
+                    self._json({"error": {"code": 429, "message": "Rate limit reached", "status": "RESOURCE_EXHAUSTED"}}, 429)
+                    return
                 limit = {"error": {"message": "Rate limit reached", "type": "rate_limit_error", "code": "rate_limit_exceeded"}}
                 self._json(limit, 429, [("retry-after-ms", "5"), ("retry-after", "0")])
                 return
@@ -252,16 +258,28 @@ class _Handler(BaseHTTPRequestHandler):
         self._events(events)
 
     def _gemini(self, path, digest, said, calls):
-        parts = [{"text": said}] if said is not None else [
-            {"functionCall": {"name": name, "args": json.loads(arguments)}} for _, name, arguments in calls
-        ]  # fmt: skip
-        answer = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
-                  "usageMetadata": {"promptTokenCount": 57, "candidatesTokenCount": 19, "totalTokenCount": 76},
-                  "modelVersion": "fake-2026-01-01", "responseId": digest[:12]}  # fmt: skip
+        parts, finish = [{"text": word} for word in re.findall(r"\S+\s*", said or "")], "STOP"
+        try:
+            ids = [{"id": id_} if self.server_state.gives_ids else {} for id_, _, _ in calls]
+            functions = [{"name": name, "args": json.loads(arguments)} for _, name, arguments in calls]
+            parts += [{"functionCall": {**function, **id_}} for function, id_ in zip(functions, ids, strict=True)]
+        except ValueError:  # what is no JSON never leaves Google's server
+            finish = "MALFORMED_FUNCTION_CALL"
+        base = {"modelVersion": "fake-2026-01-01", "responseId": digest[:12],
+                "usageMetadata": {"promptTokenCount": 57, "candidatesTokenCount": 19, "totalTokenCount": 76}}  # fmt: skip
+
+        def answer(parts, finish=None):
+            candidate = {
+                "content": {"role": "model", "parts": parts},
+                "index": 0,
+                **({"finishReason": finish} if finish else {}),
+            }
+            return {"candidates": [candidate], **base}
+
         if "stream" in path:
-            self._events([(None, answer)])
+            self._events([(None, answer([part])) for part in parts] + [(None, answer([{"text": ""}], finish))])
         else:
-            self._json(answer)
+            self._json(answer([{"text": said}] if said else parts, finish))
 
 
 def start_model_server():

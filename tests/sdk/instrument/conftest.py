@@ -17,8 +17,14 @@ from toolwitness.sdk.instrument import registry
 from toolwitness.tests.fakes.model_server import start_model_server
 
 HERE = Path(__file__).parent
-FRAMEWORKS_OWN = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::DeprecationWarning")
-"""Frameworks leave loops and sockets to the garbage collector, and use what is deprecated; neither is ours."""
+FRAMEWORKS_OWN = (
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore::DeprecationWarning",
+    "ignore:Items? .* on TypedDict class:UserWarning",
+    "ignore:Pydantic serializer warnings:UserWarning",
+)
+"""Frameworks leave loops and sockets to the garbage collector, and use what is deprecated or warned of; none of it is ours."""
 
 
 def pytest_collection_modifyitems(items):

@@ -198,6 +198,18 @@ def test_raw_responses_are_read_too(instrument, client, stream):
     assert len(decision.chosen) == 2
 
 
+def test_a_parsed_stream_lives_on_without_its_raw_response(instrument, client):
+    """The raw response is dropped at once, the stream is read later."""
+    with instrument("openai") as recorded:
+        messages = [{"role": "user", "content": "[script:parallel]"}]
+        stream = client.chat.completions.with_raw_response.create(model="m", messages=messages, stream=True).parse()
+        gc.collect()
+        list(stream)
+        decision = recorded.one(RecordKind.DECISION)
+
+    assert len(decision.chosen) == 2
+
+
 def test_streaming_responses_are_read_when_parsed(instrument, client):
     """`with_streaming_response` reads nothing by itself, so nothing is known before `parse`."""
     with instrument("openai") as recorded:

@@ -185,7 +185,7 @@ def test_every_instrumentation_of_ours_can_be_loaded():
     code = (
         "import importlib, sys\n"
         "from toolwitness.sdk.instrument import registry\n"
-        "modules = {one.module.partition('.')[0] for one in registry.OWN.values()} - {'threading', 'requests'}\n"
+        "modules = {one.module for one in registry.OWN.values()} - {'threading', 'requests'}\n"
         "for one in registry.OWN.values(): assert callable(importlib.import_module(one.code).instrument), one\n"
         "print(sorted(modules & sys.modules.keys()))"
     )
