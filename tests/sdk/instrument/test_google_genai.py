@@ -226,15 +226,15 @@ def test_equal_calls_of_one_answer_are_calls_of_their_own(instrument, model):
 
 def test_equal_calls_of_a_decorated_tool_have_an_attempt_each(instrument, model):
     """None gets both."""
-    twice = ("get_weather", J({"city": "Berlin"}))
-    model.scripts["twice"] = [[twice, twice], "Cold."]
+    twice = ("search_orders", J({"query": "blue lamp"}))
+    model.scripts["twice"] = [[twice, twice], "Found."]
     orders = Orders()
-    orders.get_weather = toolwitness.tool(orders.get_weather, name="get_weather", side_effect="read")
+    orders.search_orders = toolwitness.tool(orders.search_orders, name="search_orders", side_effect="read")
     with instrument("google_genai") as recorded:
         gemini.run(model.url, "twice", orders, "sync")
         story = recorded.story()
 
-    assert story["calls"] == [("get_weather", "ok", 1, []), ("get_weather", "ok", 1, [])]
+    assert story["calls"] == [("search_orders", "ok", 1, []), ("search_orders", "ok", 1, [])]
 
 
 def test_calls_with_ids_are_closed_by_them(instrument, model, client):
