@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import Any, cast
 
 import pydantic
 import wrapt
 
 from toolwitness.sdk import setup
-from toolwitness.sdk.calls import CallScope
+from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.instrument.observed import said
+from toolwitness.sdk.instrument.observed import said, said_as_error
 from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.stainless import field
 from toolwitness.sdk.instrument.tools import call_of, refuse_arguments
+from toolwitness.sdk.scope import NO_SCOPE
 
 
 def instrument(patches: Patches) -> None:
-    """Wrap the runner's two methods that handle calls."""
+    """Wrap what handles calls in the runner and in toolsets."""
     patches.when_imported("anthropic.lib.tools._beta_runner", lambda module: _runner(patches, module))
+    patches.when_imported("anthropic.lib.tools._toolsets._runnable", lambda module: _toolsets(patches, module))
 
 
 def _runner(patches: Patches, module: ModuleType) -> None:
@@ -39,6 +42,11 @@ def _runner(patches: Patches, module: ModuleType) -> None:
     patches.method(base, "append_messages", _appended)
     if hasattr(base, "_append_tool_results"):  # in 2.0 the loop itself used the public method
         patches.method(base, "_append_tool_results", _appended)
+
+
+def _toolsets(patches: Patches, module: ModuleType) -> None:
+    patches.method(module.BetaRunnableToolset, "tool_result", _member)
+    patches.method(module.BetaAsyncRunnableToolset, "tool_result", _amember)
 
 
 def content_of(content: Any) -> Any:
@@ -147,17 +155,27 @@ async def _arun(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...
 
 
 def _appended(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Messages go to the history; a call of a tool that the runner does not have is answered there, in these words."""
+    """Messages go to the history, where calls for which nothing ran are answered in words of the package's."""
     del instance
     with reading_guard:
         recorder = setup.active()
         contents = [field(message, "content") for message in args]
         for block in (block for content in contents if type(content) is list for block in content):
             call = None if recorder is None else recorder.proposals.find(field(block, "tool_use_id"))
-            if call is not None and not call.begun and field(block, "content") == f"Error: Tool '{call.tool}' not found":
-                call.gate("catalog", "deny", reason="unknown_tool")
+            text = field(block, "content")
+            worded = _REFUSED.fullmatch(text) if type(text) is str else None
+            if call is not None and not call.begun and worded is not None:
+                call.gate("catalog" if worded.lastgroup == "unknown_tool" else "dependency", "deny", reason=worded.lastgroup)
                 call.close()
     return wrapped(*args, **kwargs)
+
+
+_REFUSED = re.compile(
+    r"(?P<unknown_tool>Error: (?:Tool '.*'|Toolset '.*' member '.*') not found)"
+    r"|(?P<earlier_call_failed>Not executed: an earlier (?:computer )?action in this turn failed\.)",
+    re.DOTALL,
+)
+"""What the model is told of a call for which nothing ran."""
 
 
 # -- tools ---------------------------------------------------------------------------------------------------------
@@ -199,6 +217,54 @@ class _AsyncTool(_Tool):
                 return await type(tool).call(self, given)
             with running.call.attempt(unclaimed=True):
                 return await tool.call(given)
+
+
+def _member_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallScope:
+    with reading_guard:
+        block = argument(args, kwargs, 0, "tool_use")
+        return call_of(block.name, block.input, id=block.id)
+    return cast("CallScope", NO_SCOPE)
+
+
+def _member(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A member of a toolset, which checks its arguments by itself and makes text of what it raises."""
+    del instance
+    call = _member_of(args, kwargs)
+    try:
+        with call.attempt(unclaimed=True) as attempt:
+            result = wrapped(*args, **kwargs)
+            _answered(call, attempt, result)
+    except BaseException as error:
+        call.fail(error)
+        call.close()
+        raise
+    call.close()
+    return result
+
+
+async def _amember(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As `_member`."""
+    del instance
+    call = _member_of(args, kwargs)
+    try:
+        with call.attempt(unclaimed=True) as attempt:
+            result = await wrapped(*args, **kwargs)
+            _answered(call, attempt, result)
+    except BaseException as error:
+        call.fail(error)
+        call.close()
+        raise
+    call.close()
+    return result
+
+
+def _answered(call: CallScope, attempt: AttemptScope, result: Any) -> None:
+    with reading_guard:
+        content = content_of(result["content"])
+        failed = result.get("is_error") is True
+        if failed:
+            attempt.end("error", error_class="unclassified")
+        call.result(content, **(said_as_error(content) if failed else said(content)).facts())
 
 
 _by_tool: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()

@@ -223,7 +223,9 @@ class _Handler(BaseHTTPRequestHandler):
                 given = json.loads(arguments)
             except ValueError:
                 given = {"__raw__": arguments}
-            content.append({"type": "tool_use", "id": f"toolu_{id_}", "name": name, "input": given})
+            toolset, _, member = name.rpartition("/")
+            of_toolset = {"toolset_name": toolset} if toolset else {}
+            content.append({"type": "tool_use", "id": f"toolu_{id_}", "name": member, "input": given, **of_toolset})
             raws.append(arguments)
         stop = "tool_use" if calls else "end_turn"
         message = {"id": f"msg_{digest[:12]}", "type": "message", "role": "assistant", "model": body.get("model", "fake"),

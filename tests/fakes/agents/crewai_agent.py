@@ -25,7 +25,8 @@ MODES = ("crew", "agent", "async", "stream")
 
 def make(url, orders, *, model="gpt-4o-mini", stream=False, **options):
     """The agent; `model="o1"` is one that crewai asks in the text format. Huge results get no file of a random name."""
-    llm = LLM(model=model, provider="openai", base_url=url + "/v1", api_key="k", stream=stream)
+    provider, path = ("anthropic", "") if model.startswith("claude") else ("openai", "/v1")
+    llm = LLM(model=model, provider=provider, base_url=url + path, api_key="k", stream=stream)
     tools = options.pop("tools", None) or [tool(name)(getattr(orders, name)) for name in NAMES]
     options = {"max_iter": 6, "use_better_compaction": False, **options}
     return Agent(role="orders", goal="Help.", backstory="Be brief.", llm=llm, tools=tools, **options)

@@ -7,6 +7,7 @@ import weakref
 
 import anthropic
 import pytest
+from anthropic.lib.tools import BetaAsyncRunnableToolset, BetaRunnableToolset
 
 import toolwitness
 from toolwitness.model.enums import RecordKind
@@ -273,3 +274,58 @@ def test_what_a_tool_held_when_it_raised_goes_with_its_frame(instrument, client,
             gc.enable()
 
     assert alive is None
+
+
+class Browser(BetaRunnableToolset):
+    """A toolset as the application writes one."""
+
+    toolset_name = "browser"
+
+    def to_dict(self):
+        """The entry that is sent."""
+        return {"type": "browser_toolset_20260801"}
+
+    def call(self, context, name, given):
+        """Run a member."""
+        del context
+        if name == "click":
+            raise KeyError(given["ref"])
+        return name
+
+
+class AsyncBrowser(BetaAsyncRunnableToolset):
+    """The same, asynchronous."""
+
+    toolset_name = "browser"
+    to_dict = Browser.to_dict
+
+    async def call(self, context, name, given):
+        """Run a member."""
+        return Browser.call(self, context, name, given)
+
+
+@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_members_of_a_toolset_are_attempts_until_one_fails(instrument, model, asynchronous, eager):
+    """What comes after it in the turn is not executed, and the model is told so."""
+    calls = [("browser/navigate", '{"url": "-"}'), ("browser/click", '{"ref": "a"}'), ("browser/navigate", '{"url": "+"}')]
+    model.scripts["browse"] = [calls, "Done."]
+    how = {"stream": True, "run_tools_eagerly": True} if eager else {}
+
+    async def ask():
+        async with anthropic.AsyncAnthropic(base_url=model.url, api_key="k") as client:
+            await client.beta.messages.tool_runner(**asked("browse", [AsyncBrowser()]), **how).until_done()
+
+    with instrument("anthropic") as recorded:
+        if asynchronous:
+            asyncio.run(ask())
+        else:
+            with anthropic.Anthropic(base_url=model.url, api_key="k") as client:
+                client.beta.messages.tool_runner(**asked("browse", [Browser()]), **how).until_done()
+        story = recorded.story()
+
+    assert story["calls"] == [
+        ("navigate", "ok", 1, []),
+        ("click", "raised", 1, []),
+        ("navigate", "none", 0, [("dependency", "deny", "enforced")]),
+    ]

@@ -53,6 +53,20 @@ def test_parallel_calls_are_one_decision_with_two_executed_calls(both, model, mo
     assert run.agent == "orders"
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_over_anthropic_s_client_it_is_the_same(instrument, model, stream):
+    """Crewai asks each model by its vendor's client."""
+    with instrument("crewai", "anthropic") as recorded:
+        make(model.url, Orders(), model="claude-sonnet-4-5", stream=stream).kickoff("Orders [script:parallel]")
+        story = recorded.story()
+
+    assert story == {
+        "decisions": ["called", "answered"],
+        "calls": [("search_orders", "ok", 1, ALLOWED), ("get_weather", "ok", 1, ALLOWED)],
+        "runs": 1,
+    }
+
+
 def test_visible_tools_are_known(both, model):
     """The schemas are those that the client sent."""
     with both() as recorded:
