@@ -12,6 +12,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace.export import SpanExporter
 
+from toolwitness.sdk.guard import worker_guard
 from toolwitness.sdk.settings import Settings
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -51,7 +52,7 @@ def otlp_exporter(settings: Settings) -> SpanExporter:
     """The exporter to `settings.endpoint`."""
     endpoint = settings.endpoint.rstrip("/") + "/v1/traces"
     local = urlsplit(endpoint).hostname in _LOOPBACK
-    return OTLPSpanExporter(
+    exporter = OTLPSpanExporter(
         endpoint=endpoint,
         headers=settings.headers,
         timeout=settings.export_timeout_s,
@@ -59,3 +60,7 @@ def otlp_exporter(settings: Settings) -> SpanExporter:
         session=None if settings.use_otel_exporter_variables else _OwnSession(settings.headers),
         meter_provider=NoOpMeterProvider(),
     )
+    with worker_guard:
+        # It draws jitter from `random` at every export, which an agent may have seeded to decide the same every time.
+        exporter._client._compute_backoff = lambda retry: 2.0**retry  # type: ignore[method-assign]  # noqa: SLF001 -- there is no setting
+    return exporter

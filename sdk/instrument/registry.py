@@ -77,7 +77,7 @@ OWN = {
         _own("fastmcp", "fastmcp", "fastmcp", "4.2", "5"),
         _own("httpx", "httpx", "httpx", "0.26", "1"),
         _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
-        _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
+        _own("langchain", "langchain_core", "langchain-core", "1.1", "2"),
         _own("mcp", "mcp", "mcp", "1.22", "3"),
         _own("openai", "openai", "openai", "2.0", "4"),
         _own("openai_agents", "agents", "openai-agents", "0.20", "1"),
