@@ -94,14 +94,17 @@ class Application:
         plain, aplain = module.Client.send, module.AsyncClient.send
         module.Client.send, module.AsyncClient.send = send, asend
 
-    def play(self, agent, url, script, mode, ratio):
-        """Run the agent once."""
+    def play(self, agent, mode, script, ratio):
+        """Run the agent once, against a server of its own, since clients keep connections; what that received."""
+        server, stop = start_model_server()
         self.sampled = sampling.TraceIdRatioBased(ratio)
         orders = Orders()
         for name in NAMES:
             setattr(orders, name, self.traced(getattr(orders, name)))
         with self.tracer.start_as_current_span("question"), contextlib.suppress(Exception):
-            agent.run(url, script, orders, mode)
+            agent.run(server.url, script, orders, mode)
+        stop()
+        return [[path, sorted(headers.items()), body.decode()] for path, body, headers in server.requests]
 
 
 def main(name, *endpoint):
@@ -116,14 +119,11 @@ def main(name, *endpoint):
         with contextlib.suppress(ImportError):
             application.trace_http(importlib.import_module(module))
     agent = importlib.import_module(f"toolwitness.tests.fakes.agents.{name}")
-    server, stop = start_model_server()
-    for mode, script, ratio in itertools.product(agent.MODES, SCRIPTS, RATIOS):
-        application.play(agent, server.url, script, mode, ratio)
+    received = [application.play(agent, *how) for how in itertools.product(agent.MODES, SCRIPTS, RATIOS)]
     toolwitness.uninstrument()
-    application.play(agent, server.url, SCRIPTS[0], agent.MODES[0], 1.0)
-    stop()
+    received.append(application.play(agent, agent.MODES[0], SCRIPTS[0], 1.0))
     told = {
-        "received": [[path, sorted(headers.items()), body.decode()] for path, body, headers in server.requests],
+        "received": received,
         "exported": [json.loads(span.to_json()) for span in application.memory.get_finished_spans()],
         "same provider": trace.get_tracer_provider() is application.provider,
         "processors": len(application.provider._active_span_processor._span_processors),  # noqa: SLF001 -- nothing public tells
