@@ -13,6 +13,7 @@ import sys
 import tempfile
 import tomllib
 import zlib
+from collections import defaultdict
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -24,7 +25,11 @@ HOME = ROOT / ".venv-others"
 TESTS = ROOT / "tests" / "sdk" / "instrument"
 EVERYBODY_S = ("test_every_framework.py", "test_non_interference.py")
 RUNNER = ("pytest", "hypothesis")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TOGETHER = {"httpx": "http", "httpx2": "http", "requests": "http"}
+"""Whose tests need each other."""
 COMPANIONS = {
+    "http": ("openai", *PROJECT["optional-dependencies"]["collector"]),
     "langchain": ("langchain", "langchain-openai", "langgraph-prebuilt==1.0.2"),  # newer ones need a newer langgraph, unsaid
     "pydantic_ai": ("openai",),
 }
@@ -39,7 +44,6 @@ BESIDE = (
     "opentelemetry-instrumentation-openai",
     "opentelemetry-instrumentation-langchain",
 )
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 class FailedError(Exception):
@@ -125,23 +129,17 @@ def plain(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def tests_of(name):
-    """The files `test_NAME*.py`, but for those of another framework whose name begins so."""
-    for path in sorted(TESTS.glob(f"test_{name}*.py")):
-        owner = max((other for other in registry.OWN if path.stem.startswith(f"test_{other}")), key=len)
-        if owner == name:
-            yield path
-
-
 def oldest():
     """One environment a framework: its extra with the lowest of every version."""
+    lowest = defaultdict(list)
     for one in registry.OWN.values():
-        if one.distribution == registry.PYTHON:
-            continue
-        extra = PROJECT["optional-dependencies"][one.name.replace("_", "-")]
-        lowest = tuple(re.sub(r">=([\w.]+).*", r"==\1", text) for text in extra)
-        tests = (*tests_of(one.name), *(TESTS / file for file in EVERYBODY_S))
-        yield Environment(one.name, lowest + COMPANIONS.get(one.name, ()), tests, one.name)
+        if one.distribution != registry.PYTHON:
+            extra = PROJECT["optional-dependencies"][one.name.replace("_", "-")]
+            lowest[TOGETHER.get(one.name, one.name)] += [re.sub(r">=([\w.]+).*", r"==\1", text) for text in extra]
+    for name, requirements in lowest.items():
+        tests = [path for path in sorted(TESTS.glob(f"test_{name}*.py")) if path.stem[5:] not in lowest.keys() - {name}]
+        everybody_s = [TESTS / file for file in EVERYBODY_S]
+        yield Environment(name, (*requirements, *COMPANIONS.get(name, ())), (*tests, *everybody_s), name)
 
 
 def beside():

@@ -13,6 +13,8 @@ import time
 import toolwitness
 from toolwitness.tests.fakes.orders import Orders
 
+REPEATS = 10
+
 
 class Exports:
     """Which threads export, and whether one is in the middle of it."""
@@ -46,6 +48,13 @@ def play(agent, url, script):
     return [script, gave, sorted(map(repr, orders.ledger))]
 
 
+def seconds(agent, url):
+    """How long one run takes."""
+    begun = time.perf_counter()
+    play(agent, url, "parallel")
+    return time.perf_counter() - begun
+
+
 def main(name, url, *endpoint):
     """Record one call by hand, so that the first export has begun, and then run the agent."""
     random.seed(17)
@@ -57,11 +66,9 @@ def main(name, url, *endpoint):
         with toolwitness.call("warm_up", {}) as call:
             call.result("ok")
         assert exports.first.wait(30)
-    begun = time.perf_counter()
     played = [play(agent, url, script) for script in ("parallel", "raises", "timeout", "notool")]
-    seconds = time.perf_counter() - begun
     played.append(random.random())  # noqa: S311 -- whether it is the number that it would be
-    facts = {"seconds": seconds}
+    facts = {"seconds": min(seconds(agent, url) for _ in range(REPEATS))}
     if exports is not None:
         facts.update(threads=sorted(exports.threads), waiting=exports.begun - exports.ended, exports=exports.ended)
     sys.stdout.write(json.dumps(played) + "\n" + json.dumps({**facts, "worked until": time.monotonic()}) + "\n")
