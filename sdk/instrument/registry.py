@@ -19,7 +19,7 @@ import wrapt
 
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.sdk.guard import worker_guard
-from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.patching import Patches, wait_for
 
 logger = logging.getLogger("toolwitness")
 
@@ -167,6 +167,7 @@ class _Arrival:
         if _State.waiting.pop(one.name, None) is None:
             return
         with worker_guard:
+            wait_for(module)
             _put_in_place(one, module)
 
 
