@@ -31,6 +31,8 @@ TOGETHER = {"httpx": "http", "httpx2": "http", "requests": "http"}
 COMPANIONS = {
     "http": ("openai", *PROJECT["optional-dependencies"]["collector"]),
     "langchain": ("langchain", "langchain-openai", "langgraph-prebuilt==1.0.2"),  # newer ones need a newer langgraph, unsaid
+    "fastmcp": ("openai",),
+    "mcp": ("openai",),
     "pydantic_ai": ("openai",),
 }
 """What a framework's tests need beside its extra."""
@@ -88,8 +90,8 @@ class Environment:
         run(self.python, *install, *RUNNER, "--editable", ".", *self.requirements)
 
     def test(self):
-        """Run the tests; gives pytest's last line. What others deprecated since is not ours to answer for."""
-        options = ("-q", "--tb=line", "-p", "no:cacheprovider", "-W", "default::DeprecationWarning", "-k", self.wanted)
+        """Run the tests; gives pytest's last line. What old versions warn of beside newer ones is not ours to answer for."""
+        options = ("-q", "--tb=line", "-p", "no:cacheprovider", "-W", "default", "-k", self.wanted)
         return run(self.python, "-m", "pytest", *options, *self.tests).strip().splitlines()[-1]
 
 

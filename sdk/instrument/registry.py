@@ -74,7 +74,7 @@ OWN = {
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
         _own("crewai", "crewai", "crewai", "1.15.15", "2"),
-        _own("fastmcp", "fastmcp", "fastmcp", "4.2", "5"),
+        _own("fastmcp", "fastmcp", "fastmcp", "4.2.3", "5"),
         _own("httpx", "httpx", "httpx", "0.26", "1"),
         _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
         _own("langchain", "langchain_core", "langchain-core", "1.1", "2"),
