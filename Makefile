@@ -11,6 +11,7 @@ CANDIDATES := $(PYTHON) $(if $(PYTHON),,python3 python3.14 python3.13 python3.12
 VENV := .venv
 BENCH := .venv-bench
 CREW := .venv-crewai
+OTHERS := .venv-others
 BIN := $(VENV)/bin
 # An environment is ready for one content of these files at one place: it holds absolute paths, so a copied tree needs its own.
 FINDS_US := import importlib.util, sys; sys.exit(importlib.util.find_spec('toolwitness') is None)
@@ -27,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 say = printf '%s\n' "toolwitness: $(1)"
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
-.PHONY: help venv types check test test-all crewai-env bench bench-env demo demo-stop clean
+.PHONY: help venv types check test test-all test-oldest test-beside crewai-env bench bench-env demo demo-stop clean
 .NOTPARALLEL:
 
 help:
@@ -35,7 +36,9 @@ help:
 	  'make demo       install, make and load demo data, start toolwitness and print its URL (PORT=4318, DEMO_DATA="file ...")' \
 	  'make demo-stop  stop what make demo started' \
 	  'make test       lint, types, import contracts and tests' \
-	  'make test-all   the same, with the long tests and those of crewai' \
+	  'make test-all   the same, with the long tests, those of crewai, test-oldest and test-beside' \
+	  'make test-oldest   each framework in its oldest supported version (NAME="openai ..." for some)' \
+	  'make test-beside   ours beside the instrumentors of others' \
 	  'make check      the same, without the tests' \
 	  'make bench      how fast redaction is beside a peer; fails where it is slower' \
 	  'make clean      stop the demo; remove its data, the environment and all caches'
@@ -77,6 +80,14 @@ test: check
 test-all: check crewai-env
 	@$(call say,pytest with the long tests); $(PYTEST)
 	@$(call say,pytest of crewai in $(CREW)); $(subst $(BIN),$(CREW)/bin,$(PYTEST)) -k crewai $(wildcard tests/sdk/instrument/test_crewai*.py) tests/sdk/instrument/test_non_interference.py
+	@$(MAKE) --no-print-directory test-oldest test-beside
+
+# In environments of their own, which hold other versions, or instrumentors of others.
+test-oldest: venv
+	@$(BIN)/python tests/environments.py oldest $(NAME)
+
+test-beside: venv
+	@$(BIN)/python tests/environments.py beside
 
 # In an environment of its own: crewai needs older versions of openai, mcp and pydantic than what else is tested.
 crewai-env: venv
@@ -107,5 +118,5 @@ demo-stop: venv
 clean:
 	@if [ -x $(BIN)/toolwitness ] && [ -e $(DB).owner.json ]; then $(BIN)/toolwitness down --db $(DB); fi
 	@$(call say,removing $(VENV)$(,) var$(,) build$(,) dist and caches)
-	@rm -rf $(VENV) $(BENCH) $(CREW) .types var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH) $(CREW) $(OTHERS) .types var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

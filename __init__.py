@@ -83,11 +83,12 @@ def instrument(
         try:
             loaded, frameworks = Settings.load(settings), registry.choose(only, skip)
             make_exporter = None if db is None else _file_exporter(Path(db))
+            registry.switch_on(frameworks)  # first, since our own thread imports some of what is wrapped
             setup.start(loaded, make_exporter, destination=str(loaded.endpoint if db is None else Path(db).resolve()))
-            if setup.active() is not None:
-                registry.switch_on(frameworks)
         except ToolwitnessError as error:
             logging.getLogger("toolwitness").error("toolwitness records nothing: %s", error)  # noqa: TRY400 -- the stack tells a user nothing
+        if setup.active() is None:
+            registry.switch_off()
 
 
 def _file_exporter(db: Path) -> Callable[[], SpanExporter]:

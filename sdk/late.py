@@ -6,5 +6,8 @@ import os
 import threading
 
 late_imports = threading.Lock()
-"""Held while a thread of ours imports. A fork waits for it: the child would find modules locked by a thread that it has not."""
+"""Held while a thread of ours imports, or works on one note, the first of which load rules and checkers; never for an export.
+
+A fork waits for it: its child would find modules half made, and locked by a thread that it has not.
+"""
 os.register_at_fork(before=late_imports.acquire, after_in_parent=late_imports.release, after_in_child=late_imports.release)

@@ -124,7 +124,7 @@ class Settings:
     """Seconds that one request may take."""
     export_interval_s: float = _setting("TOOLWITNESS_EXPORT_INTERVAL", _seconds, 0.2)
     """Seconds between two requests."""
-    exit_timeout_s: float = _setting("TOOLWITNESS_EXIT_TIMEOUT", _seconds, 2.0)
+    exit_timeout_s: float = _setting("TOOLWITNESS_EXIT_TIMEOUT", _seconds, 1.8)
     """Seconds that the end of the process may wait for the last spans."""
     queue_bytes: int = _setting("TOOLWITNESS_QUEUE_BYTES", _bytes, 32 * 1024 * 1024)
     """Approximate bytes of notes that may wait for the worker; more are dropped and counted."""

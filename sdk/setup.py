@@ -39,7 +39,7 @@ class _Active:
     recorder: Recorder | None = None
     journal: Journal | None = None
     adopting: threading.Thread | None = None
-    exit_timeout_s: float = 2.0
+    exit_timeout_s: float = 1.8
     hooked: bool = False
 
 
@@ -144,9 +144,10 @@ def stop() -> None:
     recorder, _Active.recorder = _Active.recorder, None
     if recorder is not None:
         with worker_guard:
+            end = time.monotonic() + _Active.exit_timeout_s
             if _Active.adopting is not None:
-                _Active.adopting.join(_ORPHAN_GRACE_S)
-            delivered = recorder.close(_Active.exit_timeout_s)
+                _Active.adopting.join(min(_ORPHAN_GRACE_S, _Active.exit_timeout_s))
+            delivered = recorder.close(max(0.0, end - time.monotonic()))
             if delivered and _Active.adopting is not None:
                 _Active.adopting.join(_ORPHAN_GRACE_S)  # it has only to remove the files of what was delivered
             if delivered and _Active.journal is not None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from toolwitness.sdk.exporting import our_export
 from toolwitness.sdk.guard import Guard, worker_guard
+from toolwitness.sdk.late import late_imports
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -272,7 +273,7 @@ class Worker:
             if outbox.abandoned:
                 return
             size, note, *arguments = self._notes.popleft()
-            with worker_guard:
+            with worker_guard, late_imports:
                 getattr(assembler, note)(*arguments)
             with self._lock:
                 self._bytes -= size

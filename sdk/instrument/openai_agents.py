@@ -47,8 +47,8 @@ class _Running:
             self.attempt.close()
 
 
-_CHECKS = "__agents_prepare_arguments__"
-"""An attribute of implementations that check their arguments."""
+_CHECKS = "agents.tool"
+"""The module of the implementation that checks its arguments."""
 _running: ContextVar[_Running | None] = ContextVar("toolwitness_openai_agents", default=None)
 
 
@@ -250,7 +250,8 @@ async def _invoke(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, .
     with reading_guard:
         if running is not None:
             running.invoking = True
-            checks = hasattr(getattr(kwargs["func_tool"].on_invoke_tool, "_invoke_tool_impl", None), _CHECKS)
+            implementation = getattr(kwargs["func_tool"].on_invoke_tool, "_invoke_tool_impl", None)
+            checks = getattr(implementation, "__module__", None) == _CHECKS
             prepared = getattr(kwargs["tool_context"], "_function_tool_arguments", None) is not None
             if prepared or not checks:
                 running.begin(checked=prepared)

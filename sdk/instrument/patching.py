@@ -6,6 +6,7 @@ pickle any more. The exceptions stand in ADR 0017 and 0018.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable
 from types import ModuleType
@@ -58,6 +59,12 @@ def argument(args: tuple[Any, ...], kwargs: dict[str, Any], position: int, name:
     return kwargs[name] if name in kwargs else args[position]
 
 
+def wait_for(module: ModuleType) -> None:
+    """Wait until a module that another thread, perhaps of ours, is in the middle of importing is whole."""
+    if getattr(module.__spec__, "_initializing", False):
+        importlib.import_module(module.__name__)
+
+
 class Patches:
     """What one instrumentation has wrapped."""
 
@@ -90,6 +97,7 @@ class Patches:
         def guarded(found: ModuleType) -> None:
             with reading_guard:
                 if self.switch.on:
+                    wait_for(found)
                     patch(found)
 
         wrapt.register_post_import_hook(guarded, module)

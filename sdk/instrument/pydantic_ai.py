@@ -111,11 +111,12 @@ def _judged(call: CallScope, validated: Any, *, approved: bool) -> None:
         return
     call.gate("input_validation", "allow", contract="structure")
     kind = getattr(validated.tool.tool_def, "kind", None)
+    deferral = getattr(validated, "deferral", None)  # older versions have none
     if approved:
         call.gate("confirmation", "allow")
-    elif kind == "unapproved" or type(validated.deferral).__name__ == "ApprovalRequired":
+    elif kind == "unapproved" or type(deferral).__name__ == "ApprovalRequired":
         call.gate("confirmation", "needs_approval")
-    elif kind == "external" or validated.deferral is not None:
+    elif kind == "external" or deferral is not None:
         call.hold()
 
 
@@ -123,15 +124,19 @@ def _fail(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwa
     """The one place where the framework holds the call and what is wrong with it at once."""
     del instance
     with reading_guard:
-        _refused(_call(argument(args, kwargs, 1, "call")), argument(args, kwargs, 4, "error"))
+        known = argument(args, kwargs, 2, "tool") is not None
+        _refused(_call(argument(args, kwargs, 1, "call")), argument(args, kwargs, 4, "error"), known=known)
     return wrapped(*args, **kwargs)
 
 
-def _refused(call: CallScope, error: BaseException) -> None:
-    """End a call that is not executed, by the framework's own exceptions, some of which have no public name."""
+def _refused(call: CallScope, error: BaseException, *, known: bool = True) -> None:
+    """End a call that is not executed, by the framework's own exceptions, some of which have no public name.
+
+    Older versions have no exception of its own for a tool that is not `known`.
+    """
     name = type(error).__name__
-    if name in {"_UnknownTool", "_ToolUnavailable"}:
-        call.gate("catalog", "deny", reason="unknown_tool" if name == "_UnknownTool" else "unavailable_tool")
+    if not known or name in {"_UnknownTool", "_ToolUnavailable"}:
+        call.gate("catalog", "deny", reason="unavailable_tool" if name == "_ToolUnavailable" else "unknown_tool")
         call.close()
     else:
         refuse_arguments(call, error)

@@ -19,7 +19,7 @@ import wrapt
 
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.sdk.guard import worker_guard
-from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.patching import Patches, wait_for
 
 logger = logging.getLogger("toolwitness")
 
@@ -74,11 +74,11 @@ OWN = {
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
         _own("crewai", "crewai", "crewai", "1.15.15", "2"),
-        _own("fastmcp", "fastmcp", "fastmcp", "4.2", "5"),
+        _own("fastmcp", "fastmcp", "fastmcp", "4.2.3", "5"),
         _own("google_genai", "google.genai", "google-genai", "2.20", "4"),
         _own("httpx", "httpx", "httpx", "0.26", "1"),
         _own("httpx2", "httpx2", "httpx2", "2.0", "3"),
-        _own("langchain", "langchain_core", "langchain-core", "1.0", "2"),
+        _own("langchain", "langchain_core", "langchain-core", "1.1", "2"),
         _own("litellm", "litellm", "litellm", "1.84", "2"),
         _own("mcp", "mcp", "mcp", "1.22", "3"),
         _own("openai", "openai", "openai", "2.0", "4"),
@@ -169,6 +169,7 @@ class _Arrival:
         if _State.waiting.pop(one.name, None) is None:
             return
         with worker_guard:
+            wait_for(module)
             _put_in_place(one, module)
 
 

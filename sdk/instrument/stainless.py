@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+import wrapt
+
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument import steps
 from toolwitness.sdk.instrument.exchange import Exchange, Route
@@ -33,8 +35,10 @@ class Client:
         patches.when_imported(f"{package}._legacy_response", lambda module: self._legacy(patches, module))
 
     def _client(self, patches: Patches, module: ModuleType) -> None:
-        patches.method(module.SyncAPIClient, "request", self._request)
-        patches.method(module.AsyncAPIClient, "request", self._arequest)
+        # Others put their wrapper around `request` into a subclass, around what they found there when they came, and leave that
+        # there. Where they came first, ours is around `post`, which calls `request`; a step is recorded by one of the two.
+        patches.methods(module.SyncAPIClient, {"request": self._request, "post": self._request})
+        patches.methods(module.AsyncAPIClient, {"request": self._arequest, "post": self._arequest})
 
     def _responses(self, patches: Patches, module: ModuleType) -> None:
         patches.method(module.APIResponse, "parse", self._parse)
@@ -45,8 +49,8 @@ class Client:
 
     def _begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exchange | None:
         with reading_guard:
-            options = argument(args, kwargs, 1, "options")
-            path, body = str(options.url).partition("?")[0], options.json_data
+            url, body = _sent(args, kwargs)
+            path = url.partition("?")[0]
             route = next((route for end, route in self._routes.items() if path.endswith(end)), None)
             if route is None or not isinstance(body, Mapping):
                 return None
@@ -77,6 +81,8 @@ class Client:
     def _received(self, step: Exchange, response: Any) -> None:
         """Read what the client gives its caller."""
         with reading_guard:
+            while isinstance(response, wrapt.ObjectProxy):  # somebody else's around it
+                response = response.__wrapped__
             raw = getattr(response, "http_response", None)
             if hasattr(type(response), "__stream__"):
                 watch(step, response)
@@ -109,6 +115,15 @@ class Client:
                 watch(step, parsed)
             else:
                 step.answered(parsed)
+
+
+def _sent(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+    """The URL and the body of a request, by the arguments of `post(path, body=...)` or `request(cast_to, options)`."""
+    path = kwargs["path"] if "path" in kwargs else args[0] if args else None
+    if isinstance(path, str):
+        return path, kwargs.get("body")
+    options = argument(args, kwargs, 1, "options")
+    return str(options.url), options.json_data
 
 
 def _is_event_stream(raw: Any) -> bool:

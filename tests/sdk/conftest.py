@@ -5,6 +5,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from toolwitness.model.codec import decode
 from toolwitness.sdk import ManualClock, Recorder, SeededIds, Settings, setup
+from toolwitness.tests.fakes.collector import Collector
 
 
 class Recorded:
@@ -49,3 +50,19 @@ def _live(tmp_path):
 
     yield records
     setup.stop()
+
+
+@pytest.fixture(name="collector")
+def _collector():
+    """`collector(status=500)` starts one that answers so; they end with the test."""
+    servers = []
+
+    def make(**how):
+        servers.append(Collector(**how))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.release.set()
+        server.shutdown()
+        server.server_close()

@@ -1,72 +1,15 @@
 """Whole processes: how they end with every kind of collector, forks, and what a crash leaves behind."""
 
-import http.server
 import json
 import os
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 EXIT_LIMIT_S = 3.0  # two seconds of ours, and what ending Python takes on a busy machine
-
-
-class Collector(http.server.ThreadingHTTPServer):
-    """A loopback collector that answers as it is told and keeps what it got."""
-
-    daemon_threads = True
-
-    def __init__(self, status=200, delay=0.0):
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.status, self.release = status, threading.Event()
-        self.delay = delay
-        self.headers_seen, self.spans = [], []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        """Its base URL."""
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def names(self):
-        """Names of the spans it got."""
-        return [span.name for span in self.spans]
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.headers_seen.append(dict(self.headers))
-        if self.server.delay:
-            self.server.release.wait(self.server.delay)
-        if self.server.status == 200:
-            request = ExportTraceServiceRequest.FromString(body)
-            self.server.spans += [s for r in request.resource_spans for scope in r.scope_spans for s in scope.spans]
-        self.send_response(self.server.status)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        """Stay quiet."""
-
-
-@pytest.fixture(name="collector")
-def _collector():
-    servers = []
-
-    def make(**how):
-        servers.append(Collector(**how))
-        return servers[-1]
-
-    yield make
-    for server in servers:
-        server.release.set()
-        server.shutdown()
-        server.server_close()
 
 
 def run_agent(code, *, tmp_path, **environment):

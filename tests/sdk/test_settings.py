@@ -20,7 +20,7 @@ def test_code_beats_environment_beats_default():
     environment = {"TOOLWITNESS_SERVICE": "from-environment", "TOOLWITNESS_ENDPOINT": "http://e:1"}
     settings = Settings.load({"service": "from-code"}, environment)
 
-    assert (settings.service, settings.endpoint, settings.exit_timeout_s) == ("from-code", "http://e:1", 2.0)
+    assert (settings.service, settings.endpoint, settings.exit_timeout_s) == ("from-code", "http://e:1", 1.8)
 
 
 def test_headers_are_written_as_opentelemetry_does():

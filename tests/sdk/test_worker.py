@@ -1,6 +1,7 @@
 """The background thread: nothing blocks, nothing is lost silently, and the end is quick."""
 
 import logging
+import os
 import threading
 import time
 from types import SimpleNamespace
@@ -155,3 +156,24 @@ def test_the_thread_leaves_between_two_notes():
     assert not worker.close(0)
     assert not any(thread.name == "toolwitness" for thread in threading.enumerate())
     assert len(worked) < 1000
+
+
+def test_a_fork_waits_for_the_note_in_hand():
+    """A child never has half of what our thread was doing, such as an import that nobody would finish."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def work():
+        begun.set()
+        time.sleep(0.1)
+        ended.set()
+
+    assembler = SimpleNamespace(out=[], message=work)
+    worker = Worker(InMemorySpanExporter, lambda: assembler, queue_bytes=10**6, interval_s=0.001)
+    worker.put(1, "message")
+    assert begun.wait(10)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ended.is_set() else 1)
+    worker.close(10)
+
+    assert os.waitpid(child, 0)[1] == 0

@@ -1,22 +1,23 @@
 """What holds for an agent of every framework, over OpenAI's client."""
 
+import importlib
+
 import pytest
-from agents.run import AgentRunner
-from langgraph.prebuilt.tool_node import ToolNode
-from pydantic_ai.tool_manager import ToolManager
 
 import toolwitness
 from toolwitness.model.enums import Known, RecordKind
-from toolwitness.tests.fakes.agents import langchain_agent, openai_agents, pydantic_ai
+from toolwitness.tests.fakes.installed import installed_agents
 from toolwitness.tests.fakes.orders import Orders
 
 WRAPPED = {
-    langchain_agent: (ToolNode, "_run_one"),
-    openai_agents: (AgentRunner, "run"),
-    pydantic_ai: (ToolManager, "validate_tool_call"),
+    "langchain": ("langgraph.prebuilt.tool_node", "ToolNode", "_run_one"),
+    "openai_agents": ("agents.run", "AgentRunner", "run"),
+    "pydantic_ai": ("pydantic_ai.tool_manager", "ToolManager", "validate_tool_call"),
 }
+"""A method that each instrumentation of a framework wraps: module, class, name."""
+HERE = [agents for agents in installed_agents() if agents.INSTRUMENTATION in WRAPPED]
 ALLOWED = [("input_validation", "allow", "enforced")]
-every_framework = pytest.mark.parametrize("agents", [pytest.param(each, id=each.INSTRUMENTATION) for each in WRAPPED])
+every_framework = pytest.mark.parametrize("agents", [pytest.param(each, id=each.INSTRUMENTATION) for each in HERE])
 
 
 @pytest.fixture(name="both")
@@ -27,7 +28,7 @@ def _both(instrument):
 
 @pytest.mark.parametrize(
     ("agents", "mode"),
-    [pytest.param(each, mode, id=f"{each.INSTRUMENTATION}-{mode}") for each in WRAPPED for mode in each.MODES],
+    [pytest.param(each, mode, id=f"{each.INSTRUMENTATION}-{mode}") for each in HERE for mode in each.MODES],
 )
 def test_parallel_calls_are_one_decision_with_two_executed_calls(both, model, agents, mode):
     """What the client saw proposed is what the framework checked and ran, in one run; nothing is recorded twice."""
@@ -82,7 +83,8 @@ def test_a_decorated_tool_is_the_attempt_that_the_framework_opened(both, model, 
 @every_framework
 def test_after_uninstrument_nothing_is_wrapped(agents):
     """Every method is the one that it was."""
-    owner, name = WRAPPED[agents]
+    module, owner_name, name = WRAPPED[agents.INSTRUMENTATION]
+    owner = getattr(importlib.import_module(module), owner_name)
     before = owner.__dict__[name]
     toolwitness.instrument(only=[agents.INSTRUMENTATION])
     during = owner.__dict__[name]

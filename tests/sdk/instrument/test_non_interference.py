@@ -6,13 +6,9 @@ asked to do, and every byte that the model server got must be the same.
 
 import dataclasses
 import functools
-import importlib
 import importlib.util
 import json
-import pkgutil
 import re
-import socket
-import threading
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -22,32 +18,20 @@ from toolwitness.sdk import Settings, setup
 from toolwitness.sdk.guard import swallowing
 from toolwitness.sdk.instrument import registry
 from toolwitness.tests.broken import Broken
-from toolwitness.tests.fakes import agents
+from toolwitness.tests.fakes.installed import installed_agents, name_of
 from toolwitness.tests.fakes.model_server import start_model_server
 from toolwitness.tests.fakes.odd_values import ODD_VALUES, Lazy, QuerySet
 from toolwitness.tests.fakes.orders import Orders
+from toolwitness.tests.fakes.sick_collectors import SICK, sick_collector
 
 RANDOM = re.compile(rb"0x[0-9a-f]{6,}|call_[0-9a-f]{28}")
 """Where an object lies in memory, which stands in texts that frameworks make of generators, and ids that litellm makes up."""
 SCRIPTS = ["parallel", "raises", "timeout", "badjson", "unknown", "badargs", "flaky", "http429", "notool"]
 
 
-def installed_agents():
-    """The agents whose framework is in this environment, and how each can be run."""
-    for found in pkgutil.iter_modules(agents.__path__):
-        source = importlib.util.find_spec(f"{agents.__name__}.{found.name}")
-        try:
-            module = importlib.import_module(source.name)
-        except ImportError:  # its framework needs another environment
-            continue
-        yield module
-
-
 AGENTS = list(installed_agents())
-EVERY_MODE = [
-    pytest.param(agent, mode, id=f"{agent.__name__.rpartition('.')[2]}-{mode}") for agent in AGENTS for mode in agent.MODES
-]
-ONE_MODE = [pytest.param(agent, agent.MODES[0], id=agent.__name__.rpartition(".")[2]) for agent in AGENTS]
+EVERY_MODE = [pytest.param(agent, mode, id=f"{name_of(agent)}-{mode}") for agent in AGENTS for mode in agent.MODES]
+ONE_MODE = [pytest.param(agent, agent.MODES[0], id=name_of(agent)) for agent in AGENTS]
 
 
 @pytest.fixture(autouse=True)
@@ -126,49 +110,6 @@ class Raising(SpanExporter):
 
 
 @contextmanager
-def listening(answer):
-    """A collector on loopback that does with each connection what `answer` does; its URL."""
-    server = socket.create_server(("127.0.0.1", 0))
-    over = threading.Event()
-
-    def serve():
-        while not over.is_set():
-            try:
-                connection, _ = server.accept()
-            except OSError:
-                return
-            threading.Thread(target=answer, args=(connection, over), daemon=True).start()
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.getsockname()[1]}"
-    over.set()
-    server.shutdown(socket.SHUT_RDWR)
-    server.close()
-    thread.join(5)
-
-
-def silent(connection, over):
-    """Take the request and say nothing for half a minute."""
-    with connection:
-        over.wait(30)
-
-
-def erring(connection, _over):
-    """Answer 500."""
-    with connection:
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-
-
-def breaking_off(connection, _over):
-    """Announce a body and close in the middle of it."""
-    with connection:
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
-
-
-@contextmanager
 def instrumented(agent, tmp_path, make_exporter=Discarding, **settings):
     """Record the agent's framework and its client."""
     setup.start(Settings(state_dir=tmp_path, export_interval_s=0.01, **settings), make_exporter)
@@ -186,10 +127,8 @@ def state(name, agent, tmp_path, monkeypatch):
     """Instrumented, with telemetry in one of its states."""
     with ExitStack() as stack:
         stack.enter_context(swallowing())
-        answers = {"slow": silent, "500": erring, "broken off": breaking_off}
-        if name in answers or name == "dead":
-            url = stack.enter_context(listening(answers[name])) if name in answers else "http://127.0.0.1:9"
-            stack.enter_context(instrumented(agent, tmp_path, None, endpoint=url))
+        if name in SICK:
+            stack.enter_context(instrumented(agent, tmp_path, None, endpoint=stack.enter_context(sick_collector(name))))
         elif name == "broken exporter":
             stack.enter_context(instrumented(agent, tmp_path, Raising))
         elif name == "no exporter":
@@ -228,7 +167,7 @@ def _put(tmp_path, monkeypatch):
     return lambda name, agent: state(name, agent, tmp_path, monkeypatch)
 
 
-STATES = ["well", "dead", "slow", "500", "broken off", "broken exporter", "no exporter", "full queue", "redactor raises",
+STATES = ["well", *SICK, "broken exporter", "no exporter", "full queue", "redactor raises",
           "projection raises", "no model steps", "no calls"]  # fmt: skip
 
 

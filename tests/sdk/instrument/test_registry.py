@@ -1,11 +1,13 @@
 """Which instrumentations there are, and that none of them can hurt."""
 
 import copy
+import importlib
 import inspect
 import logging
 import pickle
 import subprocess
 import sys
+import threading
 import types
 
 import pytest
@@ -224,3 +226,25 @@ def test_third_parties_add_theirs_by_entry_point(monkeypatch):
 
     assert found["theirs"] is one
     assert "openai" in found
+
+
+def test_a_module_that_another_thread_is_importing_is_waited_for(monkeypatch, tmp_path):
+    """Half of it would not fit, and the framework would be left out."""
+    (tmp_path / "slow_framework.py").write_text("import builtins\nbuiltins.slow_framework_import()\nvalue = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def importing():
+        begun.set()
+        go_on.wait(10)
+
+    monkeypatch.setattr("builtins.slow_framework_import", importing, raising=False)
+    thread = threading.Thread(target=importlib.import_module, args=("slow_framework",))
+    thread.start()
+    begun.wait(10)
+    threading.Timer(0.1, go_on.set).start()
+    seen = []
+    Patches().when_imported("slow_framework", lambda module: seen.append(module.value))
+    thread.join(10)
+
+    assert seen == [1]
