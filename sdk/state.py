@@ -11,7 +11,7 @@ import secrets
 import threading
 import weakref
 from collections.abc import Iterator
-from json.encoder import encode_basestring_ascii
+from json.encoder import encode_basestring_ascii as _text
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,13 +70,16 @@ class OpenAttempt(NamedTuple):
 
     def line(self) -> str:
         """The line of the journal, written by hand since a tool waits for it."""
-        return f"[{','.join(map(_json, self))}]\n"
+        call, run, trace, attempt, start, ordinal, server, tool, started, decision, position, effect, subject = self
+        return (
+            f"[{_text(call)},{_text(run)},{_text(trace)},{_text(attempt)},{_text(start)},{ordinal},{_text(server)},{_text(tool)},"
+            f"{started},{_text_or_null(decision)},{'null' if position is None else position},{_text(effect)},"
+            f"{_text_or_null(subject)}]\n"
+        )
 
 
-def _json(given: str | int | None) -> str:
-    if isinstance(given, int):
-        return str(given)
-    return "null" if given is None else encode_basestring_ascii(given)
+def _text_or_null(given: str | None) -> str:
+    return "null" if given is None else _text(given)
 
 
 class Orphan(NamedTuple):
