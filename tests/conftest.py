@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from toolwitness.__main__ import main
+from toolwitness.sdk import setup
 
 ROOT = Path(__file__).parent.parent
 
@@ -78,7 +79,8 @@ def fixture_cli(monkeypatch, capsys):
 
 @pytest.fixture(autouse=True)
 def _own_state(monkeypatch, tmp_path_factory):
-    """No test sees the user's settings or writes to the user's state directory."""
+    """No test sees the user's settings, writes to the user's state directory or declares tools for the next one."""
+    monkeypatch.setattr(setup, "_declared", {(each.server, each.name): each for each in setup.declared()})
     for name in list(os.environ):
         if name.startswith(("TOOLWITNESS_", "OTEL_")) and name != "TOOLWITNESS_SHARED":
             monkeypatch.delenv(name)
