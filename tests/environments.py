@@ -32,6 +32,7 @@ COMPANIONS = {
     "http": ("openai", *PROJECT["optional-dependencies"]["collector"]),
     "langchain": ("langchain", "langchain-openai", "langgraph-prebuilt==1.0.2"),  # newer ones need a newer langgraph, unsaid
     "fastmcp": ("openai",),
+    "litellm": ("tenacity",),  # which it retries by, where it is
     "mcp": ("openai",),
     "pydantic_ai": ("openai",),
 }

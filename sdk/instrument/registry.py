@@ -73,7 +73,7 @@ OWN = {
     each.name: each
     for each in (
         _own("anthropic", "anthropic", "anthropic", "2.0", "3"),
-        _own("crewai", "crewai", "crewai", "1.15.15", "2"),
+        _own("crewai", "crewai", "crewai", "1.15.21", "2"),
         _own("fastmcp", "fastmcp", "fastmcp", "4.2.3", "5"),
         _own("google_genai", "google.genai", "google-genai", "2.20", "4"),
         _own("httpx", "httpx", "httpx", "0.26", "1"),

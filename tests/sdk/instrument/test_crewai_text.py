@@ -1,5 +1,7 @@
 """crewai's text format, in which the model only writes what it wants to do, and the steps of its plans."""
 
+from importlib.metadata import version
+
 import pytest
 
 pytest.importorskip("crewai", reason="crewai is not installed here; its environment is .venv-crewai, by make test-all")
@@ -19,6 +21,8 @@ from toolwitness.tests.fakes.orders import Orders
 
 ALLOWED = [("input_validation", "allow", "enforced")]
 CACHED = [("idempotency", "skip", "enforced")]
+CACHE_AFTER_HOOKS = tuple(map(int, version("crewai").split("."))) >= (1, 15, 28)
+"""Older planned steps ask the cache before a call is begun, so that nothing tells what answered it."""
 ASKED = '{"query": "blue lamp", "limit": 3}'
 
 
@@ -219,7 +223,7 @@ def test_a_planned_step_is_told_what_hooks_cache_and_tools_did(both, model, step
 
     assert story["calls"] == [
         ("get_weather", "ok", 1, ALLOWED),
-        ("get_weather", "ok", 0, CACHED),
+        ("get_weather", "ok", 0, CACHED if CACHE_AFTER_HOOKS else []),
         ("search_orders", "none", 0, [("policy", "deny", "enforced")]),
         ("cancel_order", "raised", 1, ALLOWED),
     ]
