@@ -298,7 +298,7 @@ Witness = Callable[[BaseException], dict[str, Any]]
 class AttemptScope(Scope):
     """One physical try."""
 
-    __slots__ = ("_facts", "_learned", "_status", "call", "ended", "ordinal", "unclaimed", "witness")
+    __slots__ = ("_facts", "_learned", "_status", "announced", "call", "ended", "ordinal", "unclaimed", "witness")
 
     def __init__(
         self,
@@ -319,7 +319,8 @@ class AttemptScope(Scope):
         self.ended = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
-        if call.side_effect is not SideEffect.READ:
+        self.announced = call.side_effect is not SideEffect.READ
+        if self.announced:
             self.recorder.announce(self)
 
     @property
@@ -384,5 +385,5 @@ class AttemptScope(Scope):
                 self.call.open_attempts -= 1
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
                 facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
-                self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)
-                self.recorder.concluded(self)
+                if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
+                    self.recorder.concluded(self)

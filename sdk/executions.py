@@ -17,7 +17,7 @@ from toolwitness.sdk.spans import Place, build_span
 
 if TYPE_CHECKING:
     from toolwitness.sdk.calls import AttemptScope, CallScope
-    from toolwitness.sdk.state import Journal, OpenAttempt
+    from toolwitness.sdk.state import OpenAttempt
 
 
 class Executions:
@@ -78,10 +78,6 @@ class Executions:
         at = opened.started_ns
         self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
 
-    def concluded(self, journal: Journal, attempt_span_id: str) -> None:
-        """Note in the journal that an attempt ended."""
-        journal.ended(attempt_span_id)
-
     def adopted(self, opened: OpenAttempt) -> None:
         """Emit an attempt whose process is gone: it began, and it ended without an answer."""
         self.attempt_started(opened)
@@ -108,6 +104,7 @@ class Executions:
         told = {**facts, **texts, **self._of(call.run.id, call.run.subject)}
         record = Attempt(call_id=call.id, attempt_ordinal=attempt.ordinal, **told)
         self._emit(record, Place(attempt.trace_id, attempt.span_id, call.span_id, attempt.start_ns, end_ns))
+        attempt.recorder.concluded(attempt)
 
     def _of(self, run_id: str, subject: KeyedDigest | None) -> dict[str, Any]:
         """The fields that every record of a run carries."""

@@ -161,11 +161,11 @@ class Recorder:
             self.note(NO_SIZE, "attempt_started", opened, call)
 
     def concluded(self, attempt: AttemptScope) -> None:
-        """After an attempt: its end in the journal, which nobody waits for.
+        """After an attempt that was announced: its end in the journal, on the worker's thread, since the agent need not wait.
 
         Where the process dies before, the attempt's own span is lost as well and its answer with it: unknown is what is left.
         """
-        if self._journal is not None and not self.note(NO_SIZE, "concluded", self._journal, attempt.span_id):
+        if attempt.announced and self._journal is not None:
             self._journal.ended(attempt.span_id)
 
     def adopt(self, orphan: OpenAttempt) -> None:

@@ -46,7 +46,6 @@ Note = Literal[
     "attempted",
     "call_ended",
     "call_proposed",
-    "concluded",
     "decision_ended",
     "decision_started",
     "executed",

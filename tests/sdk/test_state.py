@@ -5,6 +5,11 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.enums import SideEffect
+from toolwitness.sdk import ManualClock, Recorder
 from toolwitness.sdk.state import Journal, OpenAttempt, digest_key
 
 
@@ -86,3 +91,14 @@ def test_a_long_life_does_not_grow_the_file(tmp_path):
     (own,) = (tmp_path / "journal").rglob("*.jsonl")
 
     assert own.stat().st_size < 1.1 * 1024 * 1024
+
+
+def test_a_tool_that_reads_leaves_the_journal_alone(tmp_path):
+    """Only what may write is announced, and only what was announced is ended there."""
+    journal = Journal(tmp_path)
+    recorder = Recorder(exporter=InMemorySpanExporter(), clock=ManualClock(1), key=b"k", inline=True, journal=journal)
+    recorder.register(ToolDefinition(name="look", side_effect=SideEffect.READ))
+    with recorder.call("look") as call, call.attempt():
+        pass
+
+    assert list((tmp_path / "journal").rglob("*.jsonl")) == []
