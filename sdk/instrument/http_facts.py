@@ -19,7 +19,7 @@ from toolwitness.model.enums import Known
 from toolwitness.sdk import calls, context
 from toolwitness.sdk.calls import AttemptScope, Witness
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.instrument.patching import Patches
+from toolwitness.sdk.instrument.patching import Patches, Wrapper
 from toolwitness.sdk.raised import explicit_causes
 
 _TRANSPORT = "http"
@@ -132,6 +132,21 @@ def begin(unsent: Callable[[BaseException], bool]) -> Request | None:
         attempts = list(_enclosing_attempts())
         return Request(attempts, unsent) if attempts else None
     return None
+
+
+def sending(unsent: Callable[[BaseException], bool]) -> Wrapper:
+    """Wraps the method of a client that sends one request and returns its response; `unsent` as for `begin`."""
+
+    def send(wrapped: Callable[..., Any], _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        request = begin(unsent)
+        if request is None:
+            return wrapped(*args, **kwargs)
+        with request:
+            response = wrapped(*args, **kwargs)
+        request.answered(response)
+        return response
+
+    return send
 
 
 class Writing:

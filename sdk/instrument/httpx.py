@@ -23,15 +23,6 @@ def instrument(patches: Patches, module: ModuleType) -> None:
     def connecting_failed(error: BaseException) -> bool:
         return isinstance(error, unsent)
 
-    def send(wrapped: Callable[..., Any], _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        request = http_facts.begin(connecting_failed)
-        if request is None:
-            return wrapped(*args, **kwargs)
-        with request:
-            response = wrapped(*args, **kwargs)
-        request.answered(response)
-        return response
-
     async def asend(wrapped: Callable[..., Any], _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         request = http_facts.begin(connecting_failed)
         if request is None:
@@ -41,7 +32,7 @@ def instrument(patches: Patches, module: ModuleType) -> None:
         request.answered(response)
         return response
 
-    patches.method(module.HTTPTransport, "handle_request", send)
+    patches.method(module.HTTPTransport, "handle_request", http_facts.sending(connecting_failed))
     patches.method(module.AsyncHTTPTransport, "handle_async_request", asend)
     core = module.__name__.replace("httpx", "httpcore")
     for kind in ("http11", "http2"):

@@ -22,19 +22,9 @@ _BEFORE_WRITING = (*_CONNECTING, ProxyError, SSLError)
 
 def instrument(patches: Patches, module: ModuleType) -> None:
     """Wrap the adapter, and the methods by which a connection of urllib3 writes a request."""
-    patches.method(module.adapters.HTTPAdapter, "send", _send)
+    patches.method(module.adapters.HTTPAdapter, "send", http_facts.sending(_connecting_failed))
     patches.methods(HTTPConnection, {"request": _write, "request_chunked": _write})
     http_facts.count_as_timeout(patches, module.Timeout)
-
-
-def _send(wrapped: Callable[..., Any], _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    request = http_facts.begin(_connecting_failed)
-    if request is None:
-        return wrapped(*args, **kwargs)
-    with request:
-        response = wrapped(*args, **kwargs)
-    request.answered(response)
-    return response
 
 
 def _connecting_failed(error: BaseException) -> bool:
