@@ -87,8 +87,8 @@ def read_headers(text: str) -> dict[str, str]:
     return headers
 
 
-def read_statement(path: Path, needed: Iterable[str] = _PLAIN_HEADERS) -> Statement:
-    """The statement in an SQL file.
+def read_statement(path: Path, parser: duckdb.DuckDBPyConnection, needed: Iterable[str] = _PLAIN_HEADERS) -> Statement:
+    """The statement in an SQL file, as any connection parses it.
 
     Raises ValueError, naming the file, where its name, its header or its SQL is not as it should be.
     """
@@ -98,7 +98,7 @@ def read_statement(path: Path, needed: Iterable[str] = _PLAIN_HEADERS) -> Statem
     if missing or not _NAME.fullmatch(path.stem):
         raise ValueError(f"{path}: an SQL file has a snake_case name and a header of `-- key: text`; missing: {missing}")
     try:
-        statements = duckdb.extract_statements(text)
+        statements = parser.extract_statements(text)
     except duckdb.Error as error:
         raise ValueError(f"{path}: not SQL that DuckDB can parse: {error}") from error
     if len(statements) != 1:
@@ -110,7 +110,9 @@ def read_statement(path: Path, needed: Iterable[str] = _PLAIN_HEADERS) -> Statem
 
 def read_folder(folder: Path, needed: Iterable[str] = _PLAIN_HEADERS) -> dict[str, Statement]:
     """All statements of a folder by name; raises ValueError as `read_statement` does."""
-    return {path.stem: read_statement(path, needed) for path in sorted(folder.glob("*.sql"))}
+    # The module's own connection would keep its threads to the end, which a forked child cannot end.
+    with duckdb.connect() as parser:
+        return {path.stem: read_statement(path, parser, needed) for path in sorted(folder.glob("*.sql"))}
 
 
 def check_names(folder: Path, expected: Iterable[str], found: Iterable[str]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -119,6 +122,13 @@ class Store:
         self._clock = clock
         self._open_timeout_ns = round(open_timeout_s * 1e9)
         self._lock = _write_locks.setdefault(path.resolve(), threading.Lock())
+        self._process = os.getpid()
+        leave = weakref.WeakMethod(self._leave_to_parent)  # the registration lasts as long as the process, the store may not
+        os.register_at_fork(after_in_child=lambda: (again := leave()) and again())
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child the database is the parent's; to destroy the connection here would end the child by a signal."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
 
     @classmethod
     def open(
@@ -162,10 +172,18 @@ class Store:
         refresh_rules(cursor)
         self._judge_open(cursor)
 
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        if self._process != os.getpid():
+            raise StoreHeldError(
+                f"{self.path} is open in process {self._process}, of which this one is a fork, and can be used by one of them; "
+                "start `toolwitness up` and record to its endpoint instead"
+            )
+        return self._connection.cursor()
+
     def _transact(self, use: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Run `use` in one transaction: durable when this returns, undone when it raises."""
+        cursor = self._cursor()
         with self._lock:
-            cursor = self._connection.cursor()
             try:
                 cursor.begin()
                 result = use(cursor)
@@ -177,7 +195,7 @@ class Store:
 
     def read(self, use: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Let `use` read one state of the file; its cursor is closed afterwards, so it returns data and no relation."""
-        cursor = self._connection.cursor()
+        cursor = self._cursor()
         try:
             execute(cursor, Write.BEGIN_READING)
             return use(cursor)
@@ -234,4 +252,5 @@ class Store:
 
     def close(self) -> None:
         """Close the file; what was written stays. A second call does nothing."""
-        self._connection.close()
+        if self._process == os.getpid():
+            self._connection.close()

@@ -214,3 +214,24 @@ def test_the_application_s_random_numbers_are_those_it_would_have(tmp_path, coll
     )
 
     assert recorded.stdout == bare.stdout != ""
+
+
+def test_a_forked_child_of_a_process_that_writes_the_file_ends_as_it_would(tmp_path):
+    """The database is the parent's: the child neither ends by a signal nor writes, and says so once where it records."""
+    forking = """
+        import os, sys
+        toolwitness.instrument(db="runs.duckdb")
+        sys.stdout.flush()
+        for records in (False, True):
+            child = os.fork()
+            if not child:
+                if records:
+                    toolwitness.call("look").close()
+                sys.exit(5)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        toolwitness.call("look").close()
+    """
+    done, _ = run_agent(forking, tmp_path=tmp_path)
+
+    assert (done.returncode, done.stdout.split()) == (0, ["5", "5"])
+    assert done.stderr.count("toolwitness up") == len(done.stderr.splitlines()) == 1
