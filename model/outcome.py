@@ -118,7 +118,9 @@ def _without_answer(evidence: Evidence) -> Outcome:
         if evidence.attempt is LastAttempt.CANCELLED:
             return Outcome.CANCELLED
         return Outcome.INDETERMINATE if evidence.attempt is LastAttempt.OPEN else Outcome.FAILED
-    if Effect.POSSIBLE in (evidence.last_effect, evidence.earlier_effect):
+    # Where something came back and no attempt was seen, somebody ran the tool out of sight.
+    unseen = evidence.attempt is LastAttempt.NONE
+    if unseen or Effect.POSSIBLE in (evidence.last_effect, evidence.earlier_effect):
         return Outcome.UNKNOWN_COMMIT
     return Outcome.CANCELLED if evidence.attempt is LastAttempt.CANCELLED else Outcome.FAILED
 
@@ -129,7 +131,10 @@ def _as_recorded(evidence: Evidence) -> Outcome:
     if attempt is LastAttempt.NONE and evidence.gate is not GateState.CLEAR:
         return _GATE_OUTCOME[evidence.gate]
     if observation in _GOOD_ANSWER:
-        return _GOOD_ANSWER[observation]
+        # What a loop or middleware says in the place of a tool whose last try broke off proves nothing of that try.
+        broken = attempt in {LastAttempt.ERROR, LastAttempt.TIMEOUT} and evidence.last_effect is Effect.POSSIBLE
+        uncertain = broken and evidence.access is Access.MAY_WRITE
+        return Outcome.UNKNOWN_COMMIT if uncertain else _GOOD_ANSWER[observation]
     if observation is ObservationStatus.CUT_BY_RECORDING:
         return Outcome.INDETERMINATE
     if observation in _REFUSAL:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
@@ -24,7 +25,7 @@ class RunScope(Scope):
 
     __slots__ = (
         "_ended",
-        "_messages_seen",
+        "_heard",
         "agent",
         "call_ordinals",
         "category",
@@ -79,7 +80,7 @@ class RunScope(Scope):
         self.open_calls: dict[str, CallScope] = {} if shared is None else shared.open_calls
         self.decision_ordinals: count[int] = count(1) if shared is None else shared.decision_ordinals
         self.call_ordinals: count[int] = count(1) if shared is None else shared.call_ordinals
-        self._messages_seen = 0
+        self._heard: Counter[Hashable] = Counter() if shared is None else shared._heard  # noqa: SLF001 -- of the same class
         self._ended = False
         if not self.nested:
             recorder.note(NO_SIZE, "run_started", self.id)
@@ -98,15 +99,28 @@ class RunScope(Scope):
     def messages(self, history: Sequence[Any]) -> None:
         """Tell the chat history as it is sent to the model; only messages that came since the last time are looked at."""
         with guard:
-            for message in self.fresh(history):
-                if type(message) is dict:
-                    for text in _texts(message.get("content")):
-                        self.message(str(message.get("role")), text)
+            said = [
+                (str(message.get("role")), text)
+                for message in history
+                if type(message) is dict
+                for text in _texts(message.get("content"))
+            ]
+            for at in self.fresh([(role, hash(text)) for role, text in said]):
+                self.message(*said[at])
 
-    def fresh(self, history: Sequence[Any]) -> Sequence[Any]:
-        """What of a growing history came since this was last asked; all of it where it became shorter."""
-        seen, self._messages_seen = self._messages_seen, len(history)
-        return history[seen:] if len(history) >= seen else history
+    def fresh(self, marks: Sequence[Hashable]) -> list[int]:
+        """Which parts of a history came since this was last asked: those that stand there more often than ever before.
+
+        A mark tells what a part says. So it does not matter whether a history grows, slides, or is one of several.
+        """
+        now: Counter[Hashable] = Counter()
+        new = []
+        for at, mark in enumerate(marks):
+            now[mark] += 1
+            if now[mark] > self._heard[mark]:
+                self._heard[mark] = now[mark]
+                new.append(at)
+        return new
 
     def finish(
         self,
@@ -162,7 +176,7 @@ def _texts(content: Any) -> list[str]:
 class DecisionScope(Scope):
     """One model step. `id` names it on its calls."""
 
-    __slots__ = ("_ended", "chosen", "end", "facts", "id", "model", "noted", "ordinal", "run", "said")
+    __slots__ = ("_ended", "begun_by", "chosen", "end", "facts", "id", "model", "noted", "ordinal", "run", "said")
 
     def __init__(
         self,
@@ -182,6 +196,8 @@ class DecisionScope(Scope):
         self.facts = facts
         self.chosen: list[str] = []
         self.said = False
+        self.begun_by: int | None = None
+        """Hash of the first thing that the user said in this conversation, where it is known."""
         self.noted: Any = None  # the worker's own notes on this step
         self.end: DecisionFinish | None = None
         self._ended = False

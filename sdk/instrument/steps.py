@@ -7,7 +7,7 @@ and nothing more is to be told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import Said, said
+from toolwitness.sdk.proposals import beside
 from toolwitness.sdk.recorder import Recorder, run_of
 from toolwitness.sdk.scope import Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
@@ -92,9 +93,12 @@ def ask(asked: Asked) -> DecisionScope | None:
         if recorder is None or (isinstance(scope, DecisionScope) and not scope.over):
             return None
         inside = isinstance(scope, Scope) and scope.recorder is recorder
-        run = run_of(scope) if inside and scope is not None else _run_of_history(recorder, asked)
-        _take_in(recorder, run, asked)
+        parts = [part for message in asked.history for part in asked.read(message)]
+        begun_by = _begun_by(parts)
+        run = run_of(scope) if inside and scope is not None else _run_of_history(recorder, asked, parts, begun_by)
+        _take_in(run, parts, whole=asked.whole)
         decision = DecisionScope(run, asked.model, tools=asked.tools, provider=asked.provider, settings=asked.settings)
+        decision.begun_by = begun_by
         for key in asked.keys:
             recorder.proposals.remember(key, run)
         context.latest.set(decision)
@@ -102,11 +106,17 @@ def ask(asked: Asked) -> DecisionScope | None:
     return None
 
 
-def _run_of_history(recorder: Recorder, asked: Asked) -> RunScope:
+def _begun_by(parts: Sequence[Text | ToolAnswer]) -> int | None:
+    """A hash of the first thing that the user said."""
+    users = (part.text for part in parts if isinstance(part, Text) and part.role == "user" and type(part.text) is str)
+    return next(map(hash, users), None)
+
+
+def _run_of_history(recorder: Recorder, asked: Asked, parts: Sequence[Text | ToolAnswer], begun_by: int | None) -> RunScope:
     """The run that a request outside of any scope goes on with; a new one where nothing tells."""
     proposals = recorder.proposals
     trace = context.application_trace_id()
-    for key in (*asked.keys, *_answered(asked), *(() if trace is None else (trace,))):
+    for key in (*asked.keys, *_answered(parts, begun_by), *(() if trace is None else (trace,))):
         run = proposals.run(key)
         if run is not None and not run.inherited:
             return run
@@ -116,28 +126,37 @@ def _run_of_history(recorder: Recorder, asked: Asked) -> RunScope:
     return run
 
 
-def _answered(asked: Asked) -> Iterable[str]:
-    """The ids of answered calls, the latest first."""
-    for message in reversed(asked.history):
-        for part in asked.read(message):
-            if isinstance(part, ToolAnswer) and part.id is not None:
-                yield part.id
+def _answered(parts: Sequence[Text | ToolAnswer], begun_by: int | None) -> Iterable[str]:
+    """Keys of answered calls, the latest first."""
+    for part in reversed(parts):
+        if isinstance(part, ToolAnswer) and part.id is not None:
+            if begun_by is not None:
+                yield beside(part.id, begun_by)
+            yield part.id
 
 
-def _take_in(recorder: Recorder, run: RunScope, asked: Asked) -> None:
-    for message in run.fresh(asked.history) if asked.whole else asked.history:
-        for part in asked.read(message):
-            if isinstance(part, ToolAnswer):
-                _end(run, part)
-            elif type(part.text) is str and part.text:
-                role = "user" if part.role == "user" else "system"
-                recorder.note(len(part.text), "message", run.id, role, part.text)
+def _take_in(run: RunScope, parts: Sequence[Text | ToolAnswer], *, whole: bool) -> None:
+    for at in run.fresh([_mark(part) for part in parts]) if whole else range(len(parts)):
+        part = parts[at]
+        if isinstance(part, ToolAnswer):
+            _end(run, part)
+        elif type(part.text) is str and part.text:
+            role = "user" if part.role == "user" else "system"
+            run.recorder.note(len(part.text), "message", run.id, role, part.text)
+
+
+def _mark(part: Text | ToolAnswer) -> Hashable:
+    """What a part of a history says, without its text."""
+    key, said = (part.role, part.text) if isinstance(part, Text) else (part.id, part.content)
+    return type(part), key, hash(said) if type(said) is str else None
 
 
 def _end(run: RunScope, part: ToolAnswer) -> None:
     """End a call by its tool message; what the tool itself returned is better known where it was seen."""
     proposals = run.recorder.proposals
-    call = proposals.find(part.id)
+    call = proposals.find(part.id, run=run)
+    if call is not None and call.run.id != run.id:
+        call = None  # another conversation's, of which the provider numbers its calls as in this one
     if part.id is None and part.called is not None:
         tool, arguments = part.called
         call = proposals.of_run(run, tool, project(arguments).value)

@@ -9,7 +9,8 @@ from toolwitness.redaction import project
 from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.scope import NO_SCOPE
+from toolwitness.sdk.recorder import run_of
+from toolwitness.sdk.scope import NO_SCOPE, Scope
 from toolwitness.sdk.scopes import RunScope
 
 _NO_JSON = object()
@@ -38,17 +39,19 @@ def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "
     recorder = setup.active()
     if recorder is not None:
         with reading_guard:
-            proposals = recorder.proposals
-            found = proposals.find(id)
+            proposals, scope = recorder.proposals, context.current.get()
+            inside = isinstance(scope, Scope) and scope.recorder is recorder
+            copy = project(arguments)
+            called = (tool, json_or(copy.value, copy.value) if type(copy.value) is str else copy.value)
+            found = proposals.find(id, run=run_of(scope) if inside and scope is not None else None, called=called)
             if found is not None:
                 return found
-            copy = project(arguments)
             found = proposals.of_tool(tool, copy.value, context.latest.get(), unnamed=id is not None)
             if found is not None:
                 if id is not None:
                     proposals.name(found, id)
                 return found
-            pending = proposals.take_pending(id)
+            pending = proposals.take_pending(id, called)
             if pending is not None:
                 return CallScope(pending.run, pending.tool, copy, continues=pending, awaited=True, id=id)
             return recorder.call(tool, copy, server=server, awaited=True, id=id)
