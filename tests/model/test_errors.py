@@ -7,6 +7,7 @@ import pytest
 
 from toolwitness.model import error_table
 from toolwitness.model.enums import ErrorClass, Known
+from toolwitness.model.error_docs import MARK, error_tables
 from toolwitness.model.error_table import ALONE, CODE_SOURCES, EXCEPTIONS, HTTP, HTTP_WITHOUT_EFFECT
 from toolwitness.model.errors import RECOVERY, RETRY_ALLOWED, Errors, OwnRule, Recovery, Thrown
 from toolwitness.model.outcome import Access
@@ -27,16 +28,8 @@ LIBRARIES = {
     "mcp": "mcp.shared.exceptions",
 }
 UNSURE_MODULES = (
-    *("aiohttp._websocket", "aiohttp.compression_utils", "aiohttp.http_exceptions", "aiohttp.streams", "aiohttp.web"),
-    *(
-        "aiohttp.payload",
-        "anthropic._response",
-        "anthropic.lib",
-        "botocore.vendored",
-        "grpc._",
-        "requests.cookies",
-        "urllib3.util",
-    ),
+    *("aiohttp._websocket", "aiohttp.compression_utils", "aiohttp.http_exceptions", "aiohttp.payload", "aiohttp.streams"),
+    *("aiohttp.web", "anthropic._response", "anthropic.lib", "botocore.vendored", "grpc._", "requests.cookies", "urllib3.util"),
     *("openai._legacy_response", "openai._response", "openai.auth"),
     *("mcp.client", "mcp.server", "mcp.shared.auth", "mcp.shared.path_security", "mcp.shared.uri_template", "mcp.os"),
     *("sqlalchemy.engine.interfaces", "sqlalchemy.orm", "sqlalchemy.util", "sqlalchemy.dialects"),
@@ -88,6 +81,13 @@ def test_the_table_names_what_there_is(library):
     listed = {name for name in EXCEPTIONS if name.split(".")[0] == library}
 
     assert listed - exceptions_of(library).keys() - older == set()
+
+
+def test_the_page_shows_the_tables(root):
+    """Its generated part is what the generator writes."""
+    page = (root / "docs" / "errors.md").read_text(encoding="utf-8")
+
+    assert page[page.index(MARK) :] == error_tables()
 
 
 def test_no_name_stands_twice():
