@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from toolwitness.model import error_table
-from toolwitness.model.enums import ErrorClass, Known
+from toolwitness.model.enums import ErrorClass, Known, Outcome
 from toolwitness.model.error_table import ALONE, CODE_SOURCES, EXCEPTIONS, Rule
 from toolwitness.model.outcome import Access
 
@@ -24,6 +24,8 @@ DOMAINS: Mapping[str, Mapping[int, Rule] | Mapping[str, Rule]] = {
 }
 """The tables of codes; `code` holds the vendors' own words."""
 UNSURE = Rule(ErrorClass.UNCLASSIFIED, Known.UNKNOWN)
+TIMED_OUT = Rule(ErrorClass.TEMPORARY, Known.UNKNOWN)
+"""Where nothing more is known than that time ran out."""
 
 
 class Recovery(StrEnum):
@@ -62,6 +64,20 @@ RETRY_ALLOWED: dict[ErrorClass, Known] = {
     ErrorClass.UNCLASSIFIED: Known.UNKNOWN,
 }
 """Whether the same arguments may be sent again; of a call that may have taken effect only once that is settled."""
+
+
+class NextStep(NamedTuple):
+    """What to do about a failed call, and whether the same arguments may be sent again."""
+
+    recovery: Recovery
+    retry: Known
+
+
+def next_step(error_class: ErrorClass, outcome: Outcome) -> NextStep:
+    """The step that a class permits; a call that may have taken effect has to be settled first, whatever its class."""
+    if outcome is Outcome.UNKNOWN_COMMIT:
+        error_class = ErrorClass.UNKNOWN_COMMIT
+    return NextStep(RECOVERY[error_class], RETRY_ALLOWED[error_class])
 
 
 @dataclass(frozen=True, slots=True)

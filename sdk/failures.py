@@ -5,12 +5,13 @@ What the application or an instrumentation said stands; `unclassified` is what t
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, SideEffect
 from toolwitness.model.envelope import read_envelope
 from toolwitness.model.error_table import HTTP_WITHOUT_EFFECT
-from toolwitness.model.errors import Errors, Reading, Thrown
+from toolwitness.model.errors import TIMED_OUT, Errors, Reading, Thrown
 from toolwitness.model.outcome import Access, access_of
 from toolwitness.sdk.raised import Raised, Seen
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from toolwitness.sdk.calls import CallScope
 
 _FAILED = frozenset({AttemptStatus.ERROR, AttemptStatus.TIMEOUT})
+_TIMEOUTS = frozenset({AttemptStatus.TIMEOUT, ObservationStatus.TIMEOUT})
 _ANSWERED = frozenset({ObservationStatus.ERROR, ObservationStatus.BUSINESS_ERROR})
 _CUT_OFF = frozenset({ObservationStatus.RAISED, ObservationStatus.TIMEOUT, ObservationStatus.INVALID})
 
@@ -45,6 +47,7 @@ class ErrorReader:
         thrown = tuple(map(_thrown, raised.chain))
         status = None if thrown else facts.get("remote_status")
         reading = self._errors.read(call.tool, thrown, vendor_code=facts.get("vendor_code"), status=status)
+        reading = _of_time(reading, facts["attempt_status"])
         if _without_effect(reading, facts, thrown, alone=alone):
             facts["effect_ruled_out"] = True
         facts |= _classified(reading, facts, access_of(side_effect(call)), proven=_is_proven(facts))
@@ -59,7 +62,7 @@ class ErrorReader:
             return {**facts, **kept}
         if observation not in _ANSWERED | _CUT_OFF:
             return facts
-        reading = self._errors.read(call.tool, vendor_code=facts.get("vendor_code"))
+        reading = _of_time(self._errors.read(call.tool, vendor_code=facts.get("vendor_code")), observation)
         if observation is ObservationStatus.ERROR and reading.own is not None and reading.own.business:
             facts = {**facts, "observation": ObservationStatus.BUSINESS_ERROR}
         return {**facts, **_classified(reading, facts, access_of(side_effect(call)), proven=observation in _ANSWERED)}
@@ -95,6 +98,12 @@ def _without_effect(reading: Reading, facts: dict[str, Any], thrown: tuple[Throw
     answer = facts.get("remote_status")
     told = any(("http", answer) in each.codes() for each in thrown)
     return alone and told and answer in HTTP_WITHOUT_EFFECT
+
+
+def _of_time(reading: Reading, status: StrEnum) -> Reading:
+    """Time that ran out is a word of its own where nothing else is known."""
+    unsure = reading.own is None and reading.rule.error_class is ErrorClass.UNCLASSIFIED
+    return reading._replace(rule=TIMED_OUT) if unsure and status in _TIMEOUTS else reading
 
 
 def _is_open(said: Any) -> bool:

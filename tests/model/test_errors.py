@@ -73,7 +73,7 @@ def test_every_exception_of_a_library_was_looked_at(library):
     assert silent == set()
 
 
-@pytest.mark.parametrize("library", set(LIBRARIES) - {"builtins"})
+@pytest.mark.parametrize("library", list(LIBRARIES)[1:])
 def test_the_table_names_what_there_is(library):
     """Each exception in it exists in the installed package; older names are said here."""
     pytest.importorskip(library)

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from toolwitness.model.enums import ErrorClass, RecordKind
+from toolwitness.model.catalog import ToolDefinition
+from toolwitness.model.enums import ErrorClass, RecordKind, SideEffect
 from toolwitness.model.errors import OwnRule
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.sdk import ManualClock, Recorder, SeededIds, Settings
@@ -128,6 +129,32 @@ def test_what_the_application_says_stands(ruled):
 
     assert (str(call.observation), call.error_class) == ("ok", None)
     assert (str(attempt.error_class), attempt.vendor_code) == ("conflict", "rate_limit_error")
+
+
+@pytest.mark.parametrize(("side_effect", "expected"), [("read", "temporary"), ("write", "unknown_commit")])
+def test_a_time_that_ran_out_is_known_without_a_type(recorded, side_effect, expected):
+    """The application says so itself; for a tool that may write it may have happened."""
+    definition = ToolDefinition(name="t", side_effect=SideEffect(side_effect))
+    with recorded.recorder.run(), recorded.recorder.call("t", definition=definition) as call:
+        with call.attempt() as attempt:
+            attempt.end("timeout")
+        call.result(None, status="timeout")
+
+    found = [str(record.error_class) for record in recorded.records() if record.kind in {"attempt", "call"}]
+
+    assert found == [expected, expected]
+
+
+def test_a_later_attempt_that_went_well_leaves_no_class(recorded):
+    """The class of a call is that of how it ended."""
+    with recorded.recorder.run(), recorded.recorder.call("t") as call:
+        with pytest.raises(TimeoutError), call.attempt():
+            raise TimeoutError
+        with call.attempt():
+            pass
+        call.result({"error": None})
+
+    assert recorded.one(RecordKind.CALL).error_class is None
 
 
 def test_the_start_of_an_agent_loads_none_of_it():
