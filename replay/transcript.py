@@ -10,6 +10,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from toolwitness.model.enums import ErrorClass, Outcome
+from toolwitness.model.errors import next_step
 from toolwitness.redaction.placeholder import TAG, is_placeholder
 from toolwitness.replay import doubts
 from toolwitness.replay.honest import EXPOSURES, FLAGS, LOST_CALL, misfits, no_use
@@ -28,6 +30,7 @@ from toolwitness.replay.tables import tool_name, word
 _LONGEST_VALUE = 300
 _MOST_TOOLS = 8
 _DIGEST_SHOWN = 8
+_TO_ACT_ON = {Outcome.FAILED, Outcome.UNKNOWN_COMMIT}
 _UNKNOWN_STYLE = "yellow"
 _WARNING_STYLE = "bold red"
 _STEP_INDENT, _CALL_INDENT, _DETAIL_INDENT = 2, 4, 6
@@ -142,6 +145,9 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
     if not call.attempts:
         yield "no attempt recorded"
     yield _observation_line(call)
+    if call.error_class is not None and call.outcome in _TO_ACT_ON:
+        step = next_step(ErrorClass(call.error_class), Outcome(call.outcome))
+        yield f"next step: {step.recovery} (retry of the same: {step.retry})"
     if call.discovery_hits:
         yield f"search hits: {', '.join(tool_name(hit.server, hit.tool) for hit in call.discovery_hits)}"
     yield from (f"found later: {found.finding} ({found.method})" for found in call.reconciliations)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,9 @@ from toolwitness.model.enums import (
     Known,
     ObservationStatus,
     PrivacyClass,
-    SideEffect,
     Validity,
 )
+from toolwitness.model.errors import Errors, OwnRule
 from toolwitness.model.json_text import json_or
 from toolwitness.model.records import (
     ArgumentCheck,
@@ -39,6 +40,7 @@ from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.redaction.projection import DEFAULT_LIMITS
 from toolwitness.sdk.announce import Announcements
 from toolwitness.sdk.executions import Executions
+from toolwitness.sdk.failures import ErrorReader, side_effect
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
 from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
 from toolwitness.sdk.shown import Definitions, ToolView
@@ -103,6 +105,8 @@ class _CallNotes:
     flagged: bool
     """A redacted copy stood among the arguments."""
     executed: Json | None = None
+    failed: dict[str, Any] | None = None
+    """What the latest failed attempt came to."""
 
 
 class Assembler(Executions):
@@ -119,8 +123,10 @@ class Assembler(Executions):
         service: str,
         clock: Clock,
         registry: dict[tuple[str, str], ToolDefinition],
+        error_rules: Sequence[OwnRule],
     ) -> None:
-        super().__init__(key=key, service=service, common={"source": source, "time_known": time_known})
+        common = {"source": source, "time_known": time_known}
+        super().__init__(key=key, service=service, common=common, errors=ErrorReader(Errors(error_rules)))
         self._policy, self._registry = policy, registry
         self._fingerprints = fingerprints
         self._runs: OrderedDict[str, RunIndex] = OrderedDict()
@@ -341,6 +347,7 @@ class Assembler(Executions):
             self.call_proposed(call, Projection(None, 1, truncated=True))
         notes: _CallNotes = call.noted
         value = None if copy is None else copy.value
+        facts = self._errors.of_answer(call, value, facts)
         result, minimal = None, None
         if copy is not None:
             result, minimal = self._redacted(_copied(_parsed(value), copy), notes.definition, call, "result")
@@ -385,7 +392,7 @@ class Assembler(Executions):
             "schema_digest": schema_digest,
             "arguments_valid": next((one.verdict for one in notes.checks if one.schema_digest == schema_digest), None),
             "definition_digest": None if definition is None else definition.definition_digest,
-            "side_effect": _side_effect(call, definition),
+            "side_effect": side_effect(call),
             "idempotent": Known.UNKNOWN if definition is None else definition.idempotent,
             "action_id": label(given.get("action_id")),
             "node": label(given.get("node")),
@@ -422,12 +429,6 @@ def _declared_schema(definition: ToolDefinition | None, part: str) -> Any:
     if definition is None:
         return None
     return definition.input_schema if part == "args" else definition.output_schema
-
-
-def _side_effect(call: CallScope, definition: ToolDefinition | None) -> SideEffect:
-    """What the model was shown tells, else who ran the tool: a server's hints reach no model."""
-    shown = SideEffect.UNKNOWN if definition is None else definition.side_effect
-    return call.side_effect if shown is SideEffect.UNKNOWN else shown
 
 
 def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) -> str:

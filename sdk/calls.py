@@ -217,21 +217,25 @@ class CallScope(Scope):
         self,
         value: Any,
         *,
-        status: ObservationStatus | str = ObservationStatus.OK,
+        status: ObservationStatus | str | None = None,
         transport_status: ObservationStatus | str | None = None,
         error_class: ErrorClass | str | None = None,
         error_type: str | None = None,
         vendor_code: str | None = None,
     ) -> None:
-        """Tell what came back to the agent; the last time before the end counts."""
+        """Tell what came back to the agent; the last time before the end counts.
+
+        Without a `status` the answer is ok, but for one that says itself that it failed (`docs/errors.md`).
+        """
         with guard:
             copy = value if type(value) is Projection else project(value, limits=RESULT_LIMITS)
             # Until the words are read, this result is one of which the recording lost the status.
             lost = ObservationStatus.CUT_BY_RECORDING
             self._observed = (copy, {"observation": lost, "transport_status": lost})
+            told = ObservationStatus.OK if status is None else word(ObservationStatus, status)
             facts = {
-                "observation": word(ObservationStatus, status),
-                "transport_status": word(ObservationStatus, transport_status or status),
+                "observation": None if status is None else told,
+                "transport_status": told if transport_status is None else word(ObservationStatus, transport_status),
                 "error_class": None if error_class is None else word(ErrorClass, error_class),
                 "error_type": error_type,
                 "vendor_code": vendor_code,
@@ -292,7 +296,10 @@ def _check_names(facts: dict[str, Any]) -> None:
 
 
 Witness = Callable[[BaseException], dict[str, Any]]
-"""Saw what an attempt did, and tells what it means for it that it ended by this exception, as facts to learn."""
+"""Saw what an attempt did, and tells what it means for it that it ended by this exception, as facts to learn.
+
+`only_request`: nothing else of the attempt left the process but the one request whose answer is `remote_status`.
+"""
 
 
 class AttemptScope(Scope):
@@ -375,7 +382,7 @@ class AttemptScope(Scope):
             with guard:
                 self._facts["raised"] = raised(error)
                 if self.witness is not None:
-                    self.learn(**self.witness(error))
+                    self._learned.update(self.witness(error))
 
     def close(self) -> None:
         """End the attempt, as ok where nothing else was said; only the first time counts."""

@@ -10,6 +10,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from toolwitness.model.digest import KeyedDigest, digest, keyed_digest
 from toolwitness.model.enums import AttemptStatus, Contract, ErrorClass, GateKind, GateMode, SideEffect, Verdict
 from toolwitness.model.records import ArgumentCheck, Attempt, AttemptStart, Gate, Record
+from toolwitness.sdk.failures import ErrorReader
 from toolwitness.sdk.labels import label, type_name
 from toolwitness.sdk.provenance import pointer
 from toolwitness.sdk.raised import Raised, cause_names, frame_texts
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 class Executions:
     """Emits what stopped or ran a call; spans collect in `out`. `common` are the fields that every record carries."""
 
-    def __init__(self, *, key: bytes, service: str, common: dict[str, Any]) -> None:
+    def __init__(self, *, key: bytes, service: str, common: dict[str, Any], errors: ErrorReader) -> None:
         self.out: list[ReadableSpan] = []
+        self._errors = errors
         self._key, self._common = key, common
         self._resource = Resource({"service.name": service})
 
@@ -85,7 +87,7 @@ class Executions:
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
             attempt_status=AttemptStatus.ERROR,
-            error_class=ErrorClass.UNCLASSIFIED,
+            error_class=ErrorClass.UNKNOWN_COMMIT,  # only attempts that may write are in the journal
             error_type="ProcessDied",
             **self._of(opened.run_id, opened.subject),
         )
@@ -95,10 +97,10 @@ class Executions:
     def attempted(self, attempt: AttemptScope, end_ns: int, facts: dict[str, Any]) -> None:
         """Emit an attempt."""
         call = attempt.call
+        facts = self._errors.of_attempt(call, facts)
         names = ("retry_reason", "transport", "vendor_code", "remote_reference")
         texts: dict[str, Any] = {name: label(facts.get(name)) for name in names}
         texts["error_type"] = type_name(facts.get("error_type"))
-        facts = dict(facts)
         found: Raised = facts.pop("raised", Raised((), ()))
         texts |= {"error_causes": cause_names(found.causes), "error_frames": frame_texts(found.frames)}
         told = {**facts, **texts, **self._of(call.run.id, call.run.subject)}

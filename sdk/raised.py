@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from types import GetSetDescriptorType
 from typing import Any, NamedTuple
 
 from toolwitness.sdk.labels import type_name
@@ -30,6 +31,22 @@ _cause = BaseException.__dict__["__cause__"].__get__
 _context = BaseException.__dict__["__context__"].__get__
 _suppressed = BaseException.__dict__["__suppress_context__"].__get__
 _name = type.__dict__["__name__"].__get__
+_qualname = type.__dict__["__qualname__"].__get__
+_module_of = type.__dict__["__module__"].__get__
+_mro = type.__dict__["__mro__"].__get__
+_namespace = type.__dict__["__dict__"].__get__
+
+CODE_PATHS = tuple(
+    tuple(path.split("."))
+    for path in (
+        *("code", "status", "status_code", "response.status_code", "error.code", "body.error.type"),
+        *("response.Error.Code", "response.ResponseMetadata.HTTPStatusCode"),
+        *("_code._name_", "_state.code._name_", "orig.sqlite_errorname"),
+    )
+)
+"""Where exceptions keep codes. The worker knows which types keep one where, and looks at no other (`model.error_table`)."""
+_MOST_TYPES = 32
+_LONGEST_CODE = 64
 
 
 class Frame(NamedTuple):
@@ -40,16 +57,54 @@ class Frame(NamedTuple):
     line: int | None
 
 
+class Seen(NamedTuple):
+    """An exception's types as (module, qualified name), the nearest first, and what stands where codes are kept."""
+
+    types: tuple[tuple[Any, Any], ...]
+    values: tuple[tuple[str, int | str], ...]
+
+
 class Raised(NamedTuple):
-    """What is known of an exception; `causes` are names of types, the nearest first, `frames` the innermost last."""
+    """What is known of an exception; `causes` are names of types, the nearest first, `frames` the innermost last.
+
+    `chain` is the exception itself and what it was explicitly said to come from.
+    """
 
     causes: tuple[str, ...]
     frames: tuple[Frame, ...]
+    chain: tuple[Seen, ...] = ()
 
 
 def raised(error: BaseException) -> Raised:
     """Collect what is kept of an exception, in time that its own depth bounds."""
-    return Raised(tuple(_name(type(cause)) for cause in _causes(error)), _frames(error))
+    causes = tuple(_name(type(cause)) for cause in _causes(error))
+    return Raised(causes, _frames(error), tuple(map(_seen, (error, *explicit_causes(error)))))
+
+
+def _seen(error: BaseException) -> Seen:
+    types = tuple((_module_of(each), _qualname(each)) for each in _mro(type(error))[:_MOST_TYPES])
+    found = ((".".join(path), _value(error, path)) for path in CODE_PATHS)
+    return Seen(types, tuple((path, value) for path, value in found if value is not None))
+
+
+def _value(holder: Any, path: Sequence[str]) -> int | str | None:
+    """The number or short text at a path of attributes and keys, read from dictionaries alone."""
+    for name in path:
+        names = holder if type(holder) is dict else _attributes(holder)
+        holder = None if names is None else names.get(name)
+    if type(holder) is str:
+        return holder if len(holder) <= _LONGEST_CODE else None
+    return holder if type(holder) is int else None
+
+
+def _attributes(holder: Any) -> dict[str, Any] | None:
+    """The attributes that an object itself holds, in the interpreter's own way of storing them."""
+    for each in _mro(type(holder)):
+        found = _namespace(each).get("__dict__")
+        if type(found) is GetSetDescriptorType:
+            names = found.__get__(holder)
+            return names if type(names) is dict else None
+    return None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -27,6 +27,7 @@ from toolwitness.sdk.worker import InlineSink, Sink, Worker
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
+    from toolwitness.model.errors import OwnRule
     from toolwitness.sdk.assemble import Assembler
 
 
@@ -54,6 +55,7 @@ class Recorder:
         queue_bytes: int = 32 * 1024 * 1024,
         export_interval_s: float = 0.2,
         journal: Journal | None = None,
+        error_rules: Sequence[OwnRule] = (),
     ) -> None:
         self.clock, self.ids = clock, ids or RandomIds()
         self._new_process()
@@ -73,6 +75,7 @@ class Recorder:
             service=service,
             clock=clock,
             registry=self._registered,
+            error_rules=error_rules,
         )
         self._sink: Sink
         if inline:

@@ -8,11 +8,14 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction import RedactionPolicy
 from toolwitness.redaction.policy_file import load_policy
+
+if TYPE_CHECKING:
+    from toolwitness.model.errors import OwnRule
 
 _TRUTH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
@@ -100,6 +103,17 @@ def _policy(given: Any) -> RedactionPolicy | None:
     return policy
 
 
+def _error_rules(given: Any) -> tuple[OwnRule, ...]:
+    """Rules as they are, or those of the file of this path; what reads it is loaded only where there is one."""
+    if isinstance(given, str | os.PathLike):
+        from toolwitness.sdk.error_file import load_error_rules  # noqa: PLC0415 -- the start of an agent does not wait for it
+
+        return load_error_rules(given)
+    if not isinstance(given, tuple):
+        raise ValueError(f"is the path of a file of error rules, not a {type(given).__name__}")
+    return given
+
+
 def _setting(variable: str, read: Callable[[Any], Any], default: Any = None, **more: Any) -> Any:
     metadata = {"variable": variable, "read": read}
     return field(**({"default": default} if "default_factory" not in more else {}), metadata=metadata, **more)
@@ -134,6 +148,8 @@ class Settings:
     """Secret of keyed digests; where none is set, one is made once in the state folder."""
     policy: RedactionPolicy | None = _setting("TOOLWITNESS_POLICY", _policy)
     """Classes and what happens to them: a `RedactionPolicy`, or the path of a policy file, which is read at once."""
+    error_rules: tuple[OwnRule, ...] = _setting("TOOLWITNESS_ERROR_RULES", _error_rules, ())
+    """What errors of the application's own tools mean: the path of a file of error rules, which is read at once."""
     fingerprint_key: str | None = _setting("TOOLWITNESS_FINGERPRINT_KEY", _optional_text, repr=False)
     """Secret of fingerprints that stay comparable over runs and processes. None: a key in memory that dies with the process."""
     fingerprint_key_id: str | None = _setting("TOOLWITNESS_FINGERPRINT_KEY_ID", _optional_text)

@@ -84,6 +84,7 @@ def start(
         queue_bytes=settings.queue_bytes,
         export_interval_s=settings.export_interval_s,
         journal=_Active.journal,
+        error_rules=settings.error_rules,
     )
     for definition in _declared.values():
         recorder.register(definition)

@@ -37,7 +37,7 @@ class Requests:
     requests nor exceptions are kept, so that nothing lives longer than without us.
     """
 
-    __slots__ = ("_also", "_connecting_failed", "_open", "latest", "left")
+    __slots__ = ("_also", "_connecting_failed", "_open", "_sent", "latest", "left")
 
     def __init__(self, also: Witness | None) -> None:
         self._also = also
@@ -46,6 +46,7 @@ class Requests:
         self.latest = 0
         """The number of the request that began last."""
         self._open: set[int] = set()
+        self._sent: list[int] = []
         self._connecting_failed: set[type[BaseException]] = set()
 
     def begin(self, number: int) -> None:
@@ -53,10 +54,14 @@ class Requests:
         self._open.add(number)
         self.latest = number
 
-    def end(self, number: int, unsent: type[BaseException] | None) -> None:
-        """A request is over; `unsent` is the type of the exception that proves that nothing of it was sent."""
+    def end(self, number: int, unsent: type[BaseException] | None, writes: int = 1) -> None:
+        """A request is over; `unsent` is the type of the exception that proves that nothing of it was sent.
+
+        `writes`: how often it was written, by retries of the library's own.
+        """
         if unsent is None:
             self.left = True
+            self._sent.extend([number] * max(writes, 1))
         else:
             self._connecting_failed.add(unsent)
         self._open.discard(number)
@@ -64,20 +69,26 @@ class Requests:
     def __call__(self, error: BaseException) -> dict[str, Any]:
         """What it means that the attempt ended by this exception: nothing was sent where all there was could not connect."""
         facts = {} if self._also is None else self._also(error)
+        if self._open:
+            return facts
+        if self.left:
+            return {**facts, "only_request": True} if self._sent == [self.latest] else facts
         failed = not self._connecting_failed.isdisjoint(map(type, (error, *explicit_causes(error))))
-        return {**facts, "sent": Known.NO} if failed and not self.left and not self._open else facts
+        return {**facts, "sent": Known.NO} if failed else facts
 
 
 class Request:
     """One request; inside `with` it is being sent, and an exception that comes out of it ends it."""
 
-    __slots__ = ("_attempts", "_before", "_number", "_unsent", "left")
+    __slots__ = ("_attempts", "_before", "_number", "_unsent", "left", "writes")
 
     def __init__(self, attempts: list[AttemptScope], unsent: Callable[[BaseException], bool]) -> None:
         self._attempts, self._unsent, self._number = attempts, unsent, next(_numbers)
         self._before: Request | None = None
         self.left = False
         """Whether a part of it may have left the process."""
+        self.writes = 0
+        """How often something of it was written."""
         for attempt in attempts:
             _requests(attempt).begin(self._number)
         attempts[0].learn(transport=_TRANSPORT, remote_status=None)
@@ -115,7 +126,7 @@ class Request:
     def _end(self, unsent: type[BaseException] | None) -> None:
         with reading_guard:
             for attempt in self._attempts:
-                _requests(attempt).end(self._number, unsent)
+                _requests(attempt).end(self._number, unsent, self.writes)
 
 
 _sending: ContextVar[Request | None] = ContextVar("toolwitness_sending", default=None)
@@ -166,8 +177,10 @@ class Writing:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Say how far it came; the exception goes on as it is."""
         if error is None or isinstance(error, self._after):
+            self._request.writes += 1
             self._request.wrote()
         elif not isinstance(error, self._before):
+            self._request.writes += 1
             self._request.left = True
 
 

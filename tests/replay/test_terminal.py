@@ -218,3 +218,18 @@ def test_runs_tell_what_is_not_known_of_their_calls(source_of):
     source = source_of(history)
 
     assert "0; 1 not known" in printed(runs_table(metrics.runs(source).to_dicts(), run_ids(source)))
+
+
+def test_a_failed_call_names_its_next_step(source_of):
+    """What may have taken effect has to be settled first, whatever its class allows."""
+    history = History()
+    history.run("the-run")
+    for tool, ruled_out in (("pay", True), ("book", False)):
+        call = history.call("the-run", tool, ObservationStatus.RAISED, error_class="rate_limit")
+        history.attempt("the-run", call, AttemptStatus.ERROR, sent="yes", effect_ruled_out=ruled_out)
+    text = printed(replay_view(replay_run(source_of(history), "the-run")))
+
+    assert [line.strip() for line in text.splitlines() if "next step" in line] == [
+        "next step: wait, then retry (retry of the same: yes)",
+        "next step: find out whether it happened (retry of the same: no)",
+    ]

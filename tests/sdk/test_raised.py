@@ -149,4 +149,4 @@ def test_no_code_of_the_exception_runs():
 
 def test_an_exception_that_was_never_raised_has_no_place():
     """A loop may tell of one that it was handed."""
-    assert raised(CardError()) == ((), ())
+    assert raised(CardError())[:2] == ((), ())

@@ -121,6 +121,7 @@ def test_an_error_of_the_protocol_is_raised_with_its_code(play):
 
     assert (str(call.observation), call.vendor_code) == ("raised", "-32602")
     assert (str(attempt.attempt_status), attempt.vendor_code, attempt.sent) == ("error", "-32602", Known.UNKNOWN)
+    assert (str(call.error_class), str(attempt.error_class)) == ("validation", "validation")
 
 
 def test_a_time_that_ran_out_is_a_timeout(play):
