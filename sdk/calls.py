@@ -42,6 +42,13 @@ _ATTEMPT_FACTS = frozenset(
 )
 TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
+
+
+def timed_out(error: BaseException | None) -> bool:
+    """Whether an exception says that time ran out."""
+    return isinstance(error, tuple(TIMEOUTS))
+
+
 REDACTED_ARGUMENT = "redacted_argument"
 """The reason code of the gate that keeps a tool from running on a redacted copy."""
 RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
@@ -263,7 +270,7 @@ class CallScope(Scope):
         with guard:
             told = self._observed is not None and not final
             if not told and not isinstance(error, asyncio.CancelledError | GeneratorExit):
-                status = ObservationStatus.TIMEOUT if isinstance(error, tuple(TIMEOUTS)) else ObservationStatus.RAISED
+                status = ObservationStatus.TIMEOUT if timed_out(error) else ObservationStatus.RAISED
                 facts = {
                     "observation": status,
                     "transport_status": status,
@@ -305,7 +312,18 @@ Witness = Callable[[BaseException], dict[str, Any]]
 class AttemptScope(Scope):
     """One physical try."""
 
-    __slots__ = ("_facts", "_learned", "_status", "announced", "call", "ended", "ordinal", "unclaimed", "witness")
+    __slots__ = (
+        "_facts",
+        "_learned",
+        "_status",
+        "announced",
+        "call",
+        "ended",
+        "handed_over",
+        "ordinal",
+        "unclaimed",
+        "witness",
+    )
 
     def __init__(
         self,
@@ -323,7 +341,7 @@ class AttemptScope(Scope):
         self._learned: dict[str, Any] = {}
         self.witness: Witness | None = None
         self._status: AttemptStatus | None = None
-        self.ended = False
+        self.ended = self.handed_over = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
         self.announced = call.side_effect is not SideEffect.READ
@@ -373,16 +391,18 @@ class AttemptScope(Scope):
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
             self.end(AttemptStatus.CANCELLED)
         else:
-            timed_out = isinstance(error, tuple(TIMEOUTS))
             self.end(
-                AttemptStatus.TIMEOUT if timed_out else AttemptStatus.ERROR,
+                AttemptStatus.TIMEOUT if timed_out(error) else AttemptStatus.ERROR,
                 error_class=ErrorClass.UNCLASSIFIED,
                 error_type=type(error).__name__,
             )
             with guard:
                 self._facts["raised"] = raised(error)
                 if self.witness is not None:
-                    self._learned.update(self.witness(error))
+                    learned = self.witness(error)
+                    if self.handed_over and learned.get("sent") is Known.NO:
+                        learned = {**learned, "sent": Known.UNKNOWN}
+                    self._learned.update(learned)
 
     def close(self) -> None:
         """End the attempt, as ok where nothing else was said; only the first time counts."""

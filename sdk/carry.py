@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolwitness.sdk import context
+from toolwitness.sdk.calls import AttemptScope
 
 if TYPE_CHECKING:
     from toolwitness.sdk.scope import Scope
@@ -42,4 +43,6 @@ NOTHING = Carried(None, None)
 def pick_up() -> Carried | None:
     """What is current in this thread; None where nothing is."""
     current, latest = context.current.get(), context.latest.get()
+    if isinstance(current, AttemptScope):
+        current.handed_over = True  # what goes on elsewhere may still have an effect, whatever the tool itself ends by
     return None if current is None and latest is None else Carried(current, latest)

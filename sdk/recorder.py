@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -84,7 +85,10 @@ class Recorder:
         else:
             make = exporter if callable(exporter) else lambda: exporter
             self._sink = Worker(make, make_assembler, queue_bytes=queue_bytes, interval_s=export_interval_s)
-            self._sink.start()
+            if hasattr(sys.modules["__main__"], "__file__"):
+                # Before the program itself begins, under `toolwitness run`, it may still exchange what threads are made of, as
+                # gevent does; there the thread waits for the first note.
+                self._sink.start()
         self.note = self._sink.put
 
     def _new_process(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import operator
 from typing import Any, Self, SupportsIndex
@@ -23,6 +24,17 @@ class BoundFunction(wrapt.BoundFunctionWrapper[..., Any]):
         if holder is not None:
             return getattr, (holder, self.__name__)
         return found_by_name, (self.__module__, self.__qualname__)
+
+    def __copy__(self) -> Self:
+        """A method is its own copy."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """The method of its object's copy; one of a class, or a static one, is its own."""
+        holder = getattr(self.__wrapped__, "__self__", None)
+        if holder is None or isinstance(holder, type):
+            return self
+        return getattr(copy.deepcopy(holder, memo), self.__name__)
 
 
 class WrappedFunction(wrapt.FunctionWrapper[..., Any]):

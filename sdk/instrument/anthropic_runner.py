@@ -20,7 +20,7 @@ import pydantic
 import wrapt
 
 from toolwitness.sdk import setup
-from toolwitness.sdk.calls import AttemptScope, CallScope
+from toolwitness.sdk.calls import AttemptScope, CallScope, timed_out
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import said, said_as_error
 from toolwitness.sdk.instrument.patching import Patches, argument
@@ -97,7 +97,7 @@ class _Running:
             elif not self.call.answered:
                 # Meant as an answer, it is one; raised while another error was handled, it proves nothing.
                 own = type(error).__name__ == "ToolError" and error.__cause__ is None and error.__context__ is None
-                status = "timeout" if isinstance(error, TimeoutError) else "error" if own else "raised"
+                status = "timeout" if timed_out(error) else "error" if own else "raised"
                 self.call.result(content, status=status, error_class="unclassified", error_type=type(error).__name__)
         self.call.close()
         self.error = error = None  # its traceback holds frames that hold this object

@@ -9,7 +9,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
 
-from toolwitness.sdk.calls import AttemptScope, CallScope
+from toolwitness.sdk.calls import AttemptScope, CallScope, timed_out
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import said
 from toolwitness.sdk.instrument.tools import call_of, refuse_arguments
@@ -177,7 +177,7 @@ class Handling:
         if self.call.answered:  # the decorator has refused a placeholder
             return
         if error is not None:
-            status = "timeout" if isinstance(error, TimeoutError) else "raised"
+            status = "timeout" if timed_out(error) else "raised"
             self.call.result(text, status=status, error_class="unclassified", error_type=type(error).__name__)
         elif type(value).__name__ == "ToolFailure":  # the tool's own word
             self.call.result(text, status="error", error_class="unclassified", vendor_code=value.code)

@@ -8,7 +8,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
 
-from toolwitness.sdk.calls import AttemptScope, CallScope
+from toolwitness.sdk.calls import AttemptScope, CallScope, timed_out
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.tools import call_of, refuse_arguments
 
@@ -89,7 +89,7 @@ class Handling:
             if self.call.asked:  # the tool itself had asked somebody, and has its answer
                 self.call.gate("confirmation", "allow")
             if failed and self._error is not None:
-                status = "timeout" if isinstance(self._error, TimeoutError) else "raised"
+                status = "timeout" if timed_out(self._error) else "raised"
                 kind = type(self._error).__name__
                 self.call.result(value, status=status, error_class="unclassified", error_type=kind)
             elif failed:

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolwitness.model.catalog import ToolDefinition, read_definition
 from toolwitness.model.enums import ErrorClass, ObservationStatus
-from toolwitness.sdk.calls import CallScope
+from toolwitness.sdk.calls import CallScope, timed_out
 from toolwitness.sdk.instrument.observed import said
 
 _RESULTS = frozenset({"CallToolResult", "ToolResult", "RawStructuredToolResult"})
@@ -55,7 +55,7 @@ def take_result(call: CallScope, result: Any, error: BaseException | None = None
         return
     read = said(answer)
     if error is not None:
-        status = ObservationStatus.TIMEOUT if isinstance(error, TimeoutError) else ObservationStatus.RAISED
+        status = ObservationStatus.TIMEOUT if timed_out(error) else ObservationStatus.RAISED
     else:
         status = ObservationStatus.ERROR if read.status is ObservationStatus.OK else read.status
     call.result(

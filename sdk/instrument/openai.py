@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from toolwitness.model.json_text import json_or
 from toolwitness.sdk.instrument.patching import Patches
 from toolwitness.sdk.instrument.stainless import Client, field, texts
 from toolwitness.sdk.instrument.steps import Answer, Asked, Proposed, Text, ToolAnswer
@@ -92,7 +93,7 @@ class _ChatEvents:
     def __init__(self) -> None:
         self._text: list[str] = []
         self._calls: dict[tuple[int, int], dict[str, Any]] = {}
-        self._refused = False
+        self._refused = self._finished = False
         self._id: str | None = None
         self._model: str | None = None
         self.over = False
@@ -106,6 +107,7 @@ class _ChatEvents:
             if isinstance(content, str):
                 self._text.append(content)
             self._refused = self._refused or bool(field(delta, "refusal"))
+            self._finished = self._finished or field(choice, "finish_reason") is not None
             for part in field(delta, "tool_calls") or ():
                 self._add_call((field(choice, "index") or 0, field(part, "index") or 0), part)
         return ()
@@ -120,10 +122,9 @@ class _ChatEvents:
             call["arguments"].append(arguments)
 
     def answer(self) -> Answer:
-        """What was said so far."""
-        calls = [
-            Proposed(call["id"], call["name"], "".join(call["arguments"])) for call in self._calls.values() if call["name"]
-        ]
+        """What was said so far; in a stream that broke off, a call whose arguments are not whole has not been proposed."""
+        told = [Proposed(call["id"], call["name"], "".join(call["arguments"])) for call in self._calls.values() if call["name"]]
+        calls = [call for call in told if self._finished or json_or(call.arguments, None) is not None]
         finish = "refused" if self._refused else None
         return Answer(text="".join(self._text), calls=calls, model=self._model, id=self._id, finish=finish)
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-from toolwitness.sdk.calls import AttemptScope, CallScope
+from toolwitness.sdk.calls import AttemptScope, CallScope, timed_out
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments
@@ -204,7 +204,7 @@ def _returned(running: _Running, executor: Any, kwargs: dict[str, Any], result: 
         refuse_arguments(call, running.error.__cause__, running.arguments)
     elif running.error is not None:
         # The framework told the model in words of its own; the tool did not answer.
-        status = "timeout" if isinstance(running.error, TimeoutError) else "raised"
+        status = "timeout" if timed_out(running.error) else "raised"
         call.result(result, status=status, error_class="unclassified", error_type=type(running.error).__name__)
     elif id(kwargs["task_state"].tool_run) in executor.schema_bypassed_tool_runs:
         # The result is the framework's own words.
