@@ -131,9 +131,8 @@ def _as_recorded(evidence: Evidence) -> Outcome:
     if attempt is LastAttempt.NONE and evidence.gate is not GateState.CLEAR:
         return _GATE_OUTCOME[evidence.gate]
     if observation in _GOOD_ANSWER:
-        # What a loop or middleware says in the place of a tool whose last try broke off proves nothing of that try.
-        broken = attempt in {LastAttempt.ERROR, LastAttempt.TIMEOUT} and evidence.last_effect is Effect.POSSIBLE
-        uncertain = broken and evidence.access is Access.MAY_WRITE
+        # What a loop or middleware says in the place of a tool whose last try broke off proves nothing.
+        uncertain = attempt in {LastAttempt.ERROR, LastAttempt.TIMEOUT} and evidence.access is Access.MAY_WRITE
         return Outcome.UNKNOWN_COMMIT if uncertain else _GOOD_ANSWER[observation]
     if observation is ObservationStatus.CUT_BY_RECORDING:
         return Outcome.INDETERMINATE

@@ -96,7 +96,7 @@ def ask(asked: Asked) -> DecisionScope | None:
         parts = [part for message in asked.history for part in asked.read(message)]
         begun_by = _begun_by(parts)
         run = run_of(scope) if inside and scope is not None else _run_of_history(recorder, asked, parts, begun_by)
-        _take_in(run, parts, whole=asked.whole)
+        _take_in(run, [(_mark(part, begun_by), part) for part in parts], whole=asked.whole)
         decision = DecisionScope(run, asked.model, tools=asked.tools, provider=asked.provider, settings=asked.settings)
         decision.begun_by = begun_by
         for key in asked.keys:
@@ -135,9 +135,9 @@ def _answered(parts: Sequence[Text | ToolAnswer], begun_by: int | None) -> Itera
             yield part.id
 
 
-def _take_in(run: RunScope, parts: Sequence[Text | ToolAnswer], *, whole: bool) -> None:
-    for at in run.fresh([_mark(part) for part in parts]) if whole else range(len(parts)):
-        part = parts[at]
+def _take_in(run: RunScope, parts: Sequence[tuple[Hashable, Text | ToolAnswer]], *, whole: bool) -> None:
+    for at in run.fresh([mark for mark, _ in parts]) if whole else range(len(parts)):
+        part = parts[at][1]
         if isinstance(part, ToolAnswer):
             _end(run, part)
         elif type(part.text) is str and part.text:
@@ -145,10 +145,15 @@ def _take_in(run: RunScope, parts: Sequence[Text | ToolAnswer], *, whole: bool) 
             run.recorder.note(len(part.text), "message", run.id, role, part.text)
 
 
-def _mark(part: Text | ToolAnswer) -> Hashable:
-    """What a part of a history says, without its text."""
-    key, said = (part.role, part.text) if isinstance(part, Text) else (part.id, part.content)
-    return type(part), key, hash(said) if type(said) is str else None
+def _mark(part: Text | ToolAnswer, begun_by: int | None) -> Hashable:
+    """What a part of a history says, without its text; an answer in another conversation is another one."""
+    if isinstance(part, Text):
+        return part.role, _hash(part.text)
+    return begun_by, part.id, _hash(part.content)
+
+
+def _hash(said: Any) -> int | None:
+    return hash(said) if type(said) is str else None
 
 
 def _end(run: RunScope, part: ToolAnswer) -> None:

@@ -73,6 +73,18 @@ TABLE = [
         BASE._replace(attempt=LastAttempt.ERROR, observation=O.RAISED, earlier_effect=Effect.POSSIBLE),
         Outcome.UNKNOWN_COMMIT,
     ),
+    ("timed out in words alone, out of sight", BASE._replace(observation=O.TIMEOUT), Outcome.UNKNOWN_COMMIT),
+    ("raised in words alone, out of sight", BASE._replace(observation=O.RAISED), Outcome.UNKNOWN_COMMIT),
+    (
+        "broke off, and somebody answered in its place",
+        SENT._replace(attempt=LastAttempt.ERROR, observation=O.OK),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "never sent, and somebody answered in its place",
+        BASE._replace(attempt=LastAttempt.ERROR, observation=O.OK),
+        Outcome.UNKNOWN_COMMIT,
+    ),
     (
         "timed out, then found committed",
         SENT._replace(attempt=LastAttempt.TIMEOUT, settled=Settled.COMMITTED),
@@ -106,7 +118,8 @@ def test_failed_needs_proof_for_what_may_write():
     """Without a complete answer or a finding, no possible effect is ever called failed."""
     for evidence in every_evidence():
         if evidence.access is Access.MAY_WRITE and outcome(evidence) is Outcome.FAILED:
-            proof = Effect.POSSIBLE not in (evidence.last_effect, evidence.earlier_effect)
+            seen = evidence.attempt is not LastAttempt.NONE
+            proof = seen and Effect.POSSIBLE not in (evidence.last_effect, evidence.earlier_effect)
             assert proof or evidence.observation is O.ERROR or evidence.settled is Settled.NOT_COMMITTED
 
 

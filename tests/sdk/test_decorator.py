@@ -281,3 +281,21 @@ def test_without_instrument_nothing_is_recorded():
         run.finish("success")
     assert toolwitness.current_call() is None
     assert toolwitness.flush() is False
+
+
+def test_a_method_that_is_a_tool_is_copied_as_others_are():
+    """A shallow copy is the method, a deep one is that of a copied object."""
+
+    class Desk:
+        limit = 5
+
+        @toolwitness.tool
+        def pay(self, amount):
+            return min(amount, self.limit)
+
+    desk = Desk()
+    copied = copy.deepcopy(desk.pay)
+
+    assert (copy.copy(desk.pay)(9), copied(9)) == (5, 5)
+    assert copied.__self__ is not desk
+    assert copy.deepcopy(Desk.pay) is not None

@@ -130,6 +130,24 @@ def _once():
     thread.join()
 
 
+def test_what_was_handed_to_a_thread_may_still_have_an_effect(instrument, server):
+    """A refused connection says nothing of a write that another thread makes a moment later."""
+    later = threading.Event()
+
+    @toolwitness.tool
+    def handing_over():
+        threading.Thread(target=lambda: later.wait(LONG_S)).start()
+        httpx.post(server.refused)
+
+    with instrument("httpx", "threads") as recorded:
+        with contextlib.suppress(httpx.ConnectError):
+            handing_over()
+        later.set()
+        attempt = recorded.one(RecordKind.ATTEMPT)
+
+    assert attempt.sent == "unknown"
+
+
 def test_a_retry_inside_urllib3_that_is_refused_rules_nothing_out(instrument, once):
     """The exception tells of the last try alone; the first was sent."""
 
