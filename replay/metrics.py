@@ -44,7 +44,7 @@ def tool_health(source: Source, *, by_week: bool = False, origin: str | None = N
     succeeded, business_rejected, rejected, pending, attempts, good, errors, timeouts, indeterminate, unknown_commits,
     identical_repeats, arguments_checked (calls made under a schema that was known), arguments_valid, arguments_invalid,
     arguments_indeterminate, utilisation_denominator, utilisation_in_arguments, utilisation_in_answer, utilisation_either,
-    measured, not_measurable, runs, runs_succeeded.
+    measured, not_measurable, runs, runs_judged, runs_succeeded.
     """
     frame = source.query("tools", by_week=by_week, source=origin, week=week)
     return frame if by_week else frame.drop("week")

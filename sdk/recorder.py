@@ -129,8 +129,10 @@ class Recorder:
         if isinstance(scope, CallScope | AttemptScope) and scope.recorder is self:
             return CallScope(run_of(scope), tool, arguments, parent_span_id=scope.span_id, **facts)
         run = self.current_run()
-        decision = scope if isinstance(scope, DecisionScope) else run.last_decision
-        return CallScope(run, tool, arguments, decision=decision, **facts)
+        latest = run.last_decision
+        if latest is not None and latest.answered_only:  # the model said something instead: nobody chose this tool
+            latest = None
+        return CallScope(run, tool, arguments, decision=scope if isinstance(scope, DecisionScope) else latest, **facts)
 
     def subject_digest(self, given: object) -> KeyedDigest:
         """What may leave of the one that a run is about: a digest under this recorder's key.

@@ -215,6 +215,11 @@ class DecisionScope(Scope):
         """Whether the step ended."""
         return self._ended
 
+    @property
+    def answered_only(self) -> bool:
+        """Whether the step is over, in which the model answered and chose no tool."""
+        return self._ended and self.said and not self.chosen
+
     def answer(self, text: str) -> None:
         """Tell what the model said in this step, beside calls or instead of them."""
         with guard:

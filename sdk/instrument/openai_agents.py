@@ -215,6 +215,7 @@ def _returned(running: _Running, executor: Any, kwargs: dict[str, Any], result: 
     else:
         call.result(result)
     call.close()
+    running.error = None  # its traceback holds frames that hold this object
 
 
 async def _approve(wrapped: Callable[..., Any], executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -44,6 +44,7 @@ def test_tool_rows_have_the_promised_shape(source_of):
         "measured": 1,
         "not_measurable": 0,
         "runs": 1,
+        "runs_judged": 1,
         "runs_succeeded": 1,
         "error_classes": {"unclassified": 1},
         "arguments": {"checked": 0, "valid": 0, "invalid": 0, "indeterminate": 0},

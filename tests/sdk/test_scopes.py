@@ -395,3 +395,16 @@ def test_scopes_whose_tasks_start_each_other_do_not_pile_up(recorded):
         inherited.run(turn)
 
     assert [run.outer for run in runs] == [None] * 3
+
+
+@pytest.mark.parametrize(("answers", "step"), [(True, None), (False, 1)], ids=["answered", "silent"])
+def test_a_tool_that_no_model_chose_stands_in_no_step(recorded, answers, step):
+    """What the application runs by itself after an answer in text is not selected; after a step that said nothing it may be."""
+    with recorded.recorder.run("t"):
+        with recorded.recorder.decision("m") as decision:
+            if answers:
+                decision.answer("It is done by somebody else.")
+        recorded.recorder.call("pay").close()
+
+    steps = {one.decision_id: one.decision_ordinal for one in recorded.records("decision")}
+    assert steps.get(recorded.one("call").decision_id) == step

@@ -10,7 +10,7 @@
 -- denominator: `visible` (decisions in which the tool was known to be visible) for `selection_rate`; `calls` (distinct
 --   call ids); `arguments_checked` (calls made under a schema that was known, the sum of those three);
 --   `utilisation_denominator` (complete answers without error with at least one new informative value); `runs`
---   (runs with at least one call of the tool)
+--   (runs with at least one call of the tool); `runs_judged` (those of them with outcome success or failure)
 -- grain: server, tool, week of the call (visible and selected: of the decision); week is 'all' unless $by_week
 -- excludes: calls without a verdict on their arguments, which are in no `arguments_checked`;
 --   decisions of which it is not known what was visible count as selected, not as visible; results whose use
@@ -79,6 +79,7 @@ called as (
         count(*) filter (where measurable) as measured,
         count(*) filter (where not_measurable) as not_measurable,
         count(distinct f.run_id) as runs,
+        count(distinct f.run_id) filter (where r.run_outcome in ('success', 'failure')) as runs_judged,
         count(distinct f.run_id) filter (where r.run_outcome = 'success') as runs_succeeded
     from facts as f left join runs as r on r.run_id = f.run_id
     where ($week is null or f.week = $week)
@@ -118,6 +119,7 @@ select
     coalesce(c.measured, 0) as measured,
     coalesce(c.not_measurable, 0) as not_measurable,
     coalesce(c.runs, 0) as runs,
+    coalesce(c.runs_judged, 0) as runs_judged,
     coalesce(c.runs_succeeded, 0) as runs_succeeded
 from named as n
 left join visible as v on v.server = n.server and v.tool = n.tool and v.week = n.week

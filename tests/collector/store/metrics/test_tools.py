@@ -180,7 +180,7 @@ def test_an_answer_that_was_not_searched_leaves_earlier_results_unmeasured(histo
 
 
 def test_runs_count_once_however_often_they_call(history, ask):
-    """Runs are those with a call of the tool; runs_succeeded those of them with outcome success."""
+    """Runs are those with a call of the tool; judged are those of success or failure, and unknown ones are in no share."""
     for run, outcome in (("won", RunOutcome.SUCCESS), ("lost", RunOutcome.FAILURE), ("open", RunOutcome.UNKNOWN)):
         history.run(run, outcome)
         history.call(run, "a")
@@ -189,7 +189,7 @@ def test_runs_count_once_however_often_they_call(history, ask):
 
     (row,) = ask(history, "tools", by_week=False)
 
-    assert picked(row, "calls", "runs", "runs_succeeded") == (6, 3, 1)
+    assert picked(row, "calls", "runs", "runs_judged", "runs_succeeded") == (6, 3, 2, 1)
 
 
 def test_arguments_are_counted_by_what_their_schema_says(history, ask):
