@@ -89,8 +89,8 @@ _TOOL_LEGEND = (
     "visible, selected: decisions. rate: selected while visible / visible. rejected: stopped by an enforced gate. cut off: the "
     "result's end is not known. unk. comm.: unknown commits, not known whether they took effect. repeats: same arguments again "
     "in the run. bad args: arguments that do not fit the schema of the call (2/5: of only 5 it is known; 1?: of one more it "
-    "is open). used: results of which a new value reappears later / measured results. runs ok: succeeded / judged that called it. "
-    "?: visibility or schema unknown. -: no calls. n/n: no new values. n/m: not measurable. n/r: no result. err: error."
+    "is open). used: results of which a new value reappears later / measured results. runs ok: succeeded / judged that called "
+    "it. ?: visibility or schema unknown. -: no calls. n/n: no new values. n/m: not measurable. n/r: no result. err: error."
 )
 
 
