@@ -80,7 +80,7 @@ class RunScope(Scope):
         self.open_calls: dict[str, CallScope] = {} if shared is None else shared.open_calls
         self.decision_ordinals: count[int] = count(1) if shared is None else shared.decision_ordinals
         self.call_ordinals: count[int] = count(1) if shared is None else shared.call_ordinals
-        self._heard: Counter[Hashable] = Counter() if shared is None else shared._heard  # noqa: SLF001 -- of the same class
+        self._heard: dict[Hashable, int] = {} if shared is None else shared._heard  # noqa: SLF001 -- of the same class
         self._ended = False
         if not self.nested:
             recorder.note(NO_SIZE, "run_started", self.id)
@@ -117,7 +117,7 @@ class RunScope(Scope):
         new = []
         for at, mark in enumerate(marks):
             now[mark] += 1
-            if now[mark] > self._heard[mark]:
+            if now[mark] > self._heard.get(mark, 0):
                 self._heard[mark] = now[mark]
                 new.append(at)
         return new
