@@ -353,9 +353,14 @@ class AttemptScope(Scope):
         """Whether the attempt ended."""
         return self.ended
 
-    def claim(self, definition: ToolDefinition) -> bool:
-        """Whether a decorated tool that runs now is what a framework opened this attempt for; yes only once."""
-        claimed = self.unclaimed and not self.ended and self.call.tool == definition.name
+    def claim(self, definition: ToolDefinition, arguments: Any) -> bool:
+        """Whether a decorated tool that runs now is what a framework opened this attempt for; yes only once.
+
+        A framework may know it by another name; then it is the one that runs with the call's arguments, a bounded copy.
+        """
+        if not self.unclaimed or self.ended:
+            return False
+        claimed = self.call.tool == definition.name or self.recorder.proposals.given(self.call, arguments)
         self.unclaimed = self.unclaimed and not claimed
         return claimed
 

@@ -116,9 +116,10 @@ def _open(
         scope = context.current.get()
         if recorder is None:
             return None, False
-        if isinstance(scope, AttemptScope) and scope.claim(definition):
-            return None, False
         arguments = project(_arguments(_bound(names, instance), args, kwargs))
+        if isinstance(scope, AttemptScope) and scope.claim(definition, arguments.value):
+            scope.call.definition = scope.call.definition or definition
+            return None, False
         call = _proposed(recorder, scope, definition, arguments)
         if call is not None:
             call.pass_placeholders()
@@ -164,11 +165,11 @@ def _refusal(
     with guard:
         recorder = setup.active()
         scope = context.current.get()
-        if isinstance(scope, AttemptScope) and scope.claim(definition):
+        copy = project(arguments)
+        if isinstance(scope, AttemptScope) and scope.claim(definition, copy.value):
             scope.call.refuse(named)
             scope.end(AttemptStatus.ERROR, sent=Known.NO, effect_ruled_out=True, error_type="RedactedArgumentError")
         elif recorder is not None:
-            copy = project(arguments)
             proposed = _proposed(recorder, scope, definition, copy)
             call = proposed or recorder.call(definition.name, copy, server=definition.server, definition=definition)
             call.refuse(named)

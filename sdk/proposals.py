@@ -173,6 +173,12 @@ class Proposals:
         steps = {one.call.decision for one in same}
         return _first(same) if len(same) == 1 or (len(steps) == 1 and None not in steps) else None
 
+    def given(self, call: CallScope, arguments: Any) -> bool:
+        """Whether these are the arguments of an open call, perhaps with what the application added; never where it has none."""
+        with self._lock:
+            proposal = self._open.get(call.id)
+        return proposal is not None and _added_to(proposal.arguments, arguments)
+
     def of_run(self, run: RunScope, tool: str, arguments: Any) -> CallScope | None:
         """The first open call of a run with this tool and these arguments, a bounded copy: the one that is answered first."""
         with self._lock:

@@ -60,6 +60,11 @@ def declared() -> tuple[ToolDefinition, ...]:
     return tuple(_declared.values())
 
 
+def decorated(tool: str) -> bool:
+    """Whether a tool of this process is decorated, so that none of its executions here goes unseen."""
+    return any(name == tool for _, name in _declared)
+
+
 def start(
     settings: Settings, make_exporter: Callable[[], SpanExporter] | None = None, *, destination: str = "elsewhere"
 ) -> None:

@@ -172,7 +172,8 @@ def _end(run: RunScope, part: ToolAnswer) -> None:
         if call.asked and not call.begun:
             # An approval was asked for, and the model is answered although nothing ran: the answer was no.
             call.gate("confirmation", "deny")
-        elif not call.answered:
+        elif not call.answered and (call.begun or not setup.decorated(call.tool)):
+            # Of a decorated tool it is known that it did not run here: what the model is told is the loop's own word.
             call.result(part.content, **(part.told or said(part.content)).facts())
         call.close()
 

@@ -11,6 +11,7 @@ from opentelemetry import trace
 import toolwitness
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, SideEffect
 from toolwitness.sdk import setup
+from toolwitness.sdk.calls import CallScope
 
 
 @toolwitness.tool(side_effect="read", classes={"args.a": "internal"})
@@ -299,3 +300,19 @@ def test_a_method_that_is_a_tool_is_copied_as_others_are():
     assert (copy.copy(desk.pay)(9), copied(9)) == (5, 5)
     assert copied.__self__ is not desk
     assert copy.deepcopy(Desk.pay) is not None
+
+
+@pytest.mark.parametrize(("ran_with", "attempts"), [("A-1", [1]), ("B-2", [1, 1])], ids=["the call's", "others"])
+def test_a_tool_that_a_framework_knows_by_another_name(live, ran_with, attempts):
+    """Run with the call's arguments it is that call's attempt; with others it is a tool inside that tool."""
+
+    @toolwitness.tool(side_effect="write")
+    def submit(order, tenant):
+        return {"order": order, "tenant": tenant}
+
+    with toolwitness.run("t") as run:
+        call = CallScope(run, "refund", {"order": "A-1"}, awaited=True)
+        with call, call.attempt(unclaimed=True):
+            submit(order=ran_with, tenant="t-1")
+
+    assert [one.attempt_ordinal for one in live("attempt")] == attempts

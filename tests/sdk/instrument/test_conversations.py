@@ -172,3 +172,17 @@ def test_a_stream_that_breaks_off_proposes_no_half_call(instrument, model):
         gates = recorded.records(RecordKind.GATE)
 
     assert (len(decisions), gates) == (1, [])
+
+
+def test_a_decorated_tool_that_did_not_run_has_no_result(instrument, client):
+    """What a loop tells the model in its place is no answer of the tool's, so nothing succeeded."""
+
+    @toolwitness.tool(side_effect="write")
+    def pay(who):
+        return {"paid": who}
+
+    with instrument("openai") as recorded:
+        interleaved(conversation(client, "alice", "The user does not want that."))
+        outcomes, _ = observations(recorded)
+
+    assert (outcomes, recorded.records(RecordKind.ATTEMPT)) == (["none"], [])
