@@ -32,11 +32,17 @@ def beside(provider_id: str, begun_by: int) -> str:
     return f"{provider_id} {begun_by}"
 
 
+def _data(arguments: Any) -> Any:
+    """Arguments that are JSON text as what they say."""
+    return json_or(arguments, arguments) if type(arguments) is str else arguments
+
+
 def _meant(found: list[_Proposal], run: RunScope | None, called: tuple[str, Any] | None) -> CallScope | None:
     if len(found) > 1 and run is not None:
         found = [one for one in found if one.call.run.id == run.id] or found
     if len(found) > 1 and called is not None:
-        found = [one for one in found if (one.call.tool, one.arguments) == called]
+        tool, arguments = called[0], _data(called[1])
+        found = [one for one in found if one.call.tool == tool and one.arguments == arguments]
     return found[0].call if len(found) == 1 else None
 
 
@@ -67,9 +73,8 @@ class Proposals:
         """Keep a call that was just proposed, with the bounded copy of its arguments; most providers send JSON text."""
         provider_id = call.facts.get("id")
         excess = None
-        data = json_or(arguments, arguments) if type(arguments) is str else arguments
         with self._lock:
-            proposal = self._open[call.id] = _Proposal(call, data, provider_id)
+            proposal = self._open[call.id] = _Proposal(call, _data(arguments), provider_id)
             self._by_tool.setdefault(call.tool, {})[call.id] = proposal
             if provider_id is not None:
                 self._by_provider_id.setdefault(provider_id, []).append(call.id)

@@ -112,12 +112,14 @@ class Recorder:
             )
         return RunScope(self, trace_id=context.application_trace_id() or self.ids.trace_id(), task=task, **facts)
 
+    def run_here(self) -> RunScope | None:
+        """The run that we are in; None outside of any."""
+        scope = context.current.get()
+        return run_of(scope) if isinstance(scope, Scope) and scope.recorder is self else None
+
     def current_run(self) -> RunScope:
         """The run that we are in; outside of any, one that is inferred from the application's trace."""
-        scope = context.current.get()
-        if isinstance(scope, Scope) and scope.recorder is self:
-            return run_of(scope)
-        return RunScope(self, trace_id=context.application_trace_id() or self.ids.trace_id(), inferred=True)
+        return self.run_here() or RunScope(self, trace_id=context.application_trace_id() or self.ids.trace_id(), inferred=True)
 
     def decision(self, model: str | None = None, **facts: Any) -> DecisionScope:
         """Begin a model step in the current run."""

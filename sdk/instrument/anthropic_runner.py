@@ -229,32 +229,18 @@ def _member_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallScope:
 def _member(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A member of a toolset, which checks its arguments by itself and makes text of what it raises."""
     del instance
-    call = _member_of(args, kwargs)
-    try:
-        with call.attempt(unclaimed=True) as attempt:
-            result = wrapped(*args, **kwargs)
-            _answered(call, attempt, result)
-    except BaseException as error:
-        call.fail(error)
-        call.close()
-        raise
-    call.close()
+    with _member_of(args, kwargs) as call, call.attempt(unclaimed=True) as attempt:
+        result = wrapped(*args, **kwargs)
+        _answered(call, attempt, result)
     return result
 
 
 async def _amember(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As `_member`."""
     del instance
-    call = _member_of(args, kwargs)
-    try:
-        with call.attempt(unclaimed=True) as attempt:
-            result = await wrapped(*args, **kwargs)
-            _answered(call, attempt, result)
-    except BaseException as error:
-        call.fail(error)
-        call.close()
-        raise
-    call.close()
+    with _member_of(args, kwargs) as call, call.attempt(unclaimed=True) as attempt:
+        result = await wrapped(*args, **kwargs)
+        _answered(call, attempt, result)
     return result
 
 

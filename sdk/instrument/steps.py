@@ -17,8 +17,7 @@ from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.observed import Said, said
 from toolwitness.sdk.proposals import beside
-from toolwitness.sdk.recorder import Recorder, run_of
-from toolwitness.sdk.scope import Scope
+from toolwitness.sdk.recorder import Recorder
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 
 
@@ -48,8 +47,6 @@ class Proposed(NamedTuple):
     id: str | None
     tool: str
     arguments: Any
-    server: str = ""
-    via: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +89,9 @@ def ask(asked: Asked) -> DecisionScope | None:
         recorder, scope = setup.active(), context.current.get()
         if recorder is None or (isinstance(scope, DecisionScope) and not scope.over):
             return None
-        inside = isinstance(scope, Scope) and scope.recorder is recorder
         parts = [part for message in asked.history for part in asked.read(message)]
         begun_by = _begun_by(parts)
-        run = run_of(scope) if inside and scope is not None else _run_of_history(recorder, asked, parts, begun_by)
+        run = recorder.run_here() or _run_of_history(recorder, asked, parts, begun_by)
         _take_in(run, [(_mark(part, begun_by), part) for part in parts], whole=asked.whole)
         decision = DecisionScope(run, asked.model, tools=asked.tools, provider=asked.provider, settings=asked.settings)
         decision.begun_by = begun_by
@@ -178,14 +174,14 @@ def _end(run: RunScope, part: ToolAnswer) -> None:
         call.close()
 
 
-def answer(decision: DecisionScope, answered: Answer) -> list[CallScope]:
-    """End a model step by its answer; gives the calls that it opened, in order."""
-    calls: list[CallScope] = []
+def answer(decision: DecisionScope, answered: Answer) -> None:
+    """End a model step by its answer, which opens the calls that it proposes."""
     with reading_guard:
         decision.facts.update(response_model=answered.model, response_id=answered.id)
         if answered.text:
             decision.answer(answered.text)
-        calls.extend(propose(decision, proposed) for proposed in answered.calls)
+        for proposed in answered.calls:
+            propose(decision, proposed)
         if answered.finish is not None and not decision.chosen:
             decision.finish(answered.finish)
         for key in (answered.id, *answered.keys):
@@ -193,14 +189,12 @@ def answer(decision: DecisionScope, answered: Answer) -> list[CallScope]:
                 decision.recorder.proposals.remember(key, decision.run)
     with reading_guard:
         decision.close()
-    return calls
 
 
-def propose(decision: DecisionScope, proposed: Proposed) -> CallScope:
+def propose(decision: DecisionScope, proposed: Proposed) -> None:
     """Open a call that the model proposes; a stream may show it before the step ends."""
     copy = project(proposed.arguments)
-    facts: dict[str, Any] = {"id": proposed.id, "via": proposed.via, "server": proposed.server}
-    return CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, **facts)
+    CallScope(decision.run, proposed.tool, copy, decision=decision, awaited=True, id=proposed.id)
 
 
 def fail(decision: DecisionScope) -> None:

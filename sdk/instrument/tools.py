@@ -9,8 +9,7 @@ from toolwitness.redaction import project
 from toolwitness.sdk import context, setup
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.recorder import run_of
-from toolwitness.sdk.scope import NO_SCOPE, Scope
+from toolwitness.sdk.scope import NO_SCOPE
 from toolwitness.sdk.scopes import RunScope
 
 _NO_JSON = object()
@@ -29,7 +28,7 @@ def agent_run(agent: str | None = None, *, session: str | None = None, **facts: 
     return cast("RunScope", NO_SCOPE)
 
 
-def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "") -> CallScope:  # noqa: A002 -- the word that providers use
+def call_of(tool: str, arguments: Any, *, id: str | None = None) -> CallScope:  # noqa: A002 -- the word that providers use
     """The logical call that a framework handles: the one that the model was seen to propose, else a new one.
 
     It is known by the provider's `id`; where the provider gives none, by tool and arguments, and then by the one that the
@@ -39,11 +38,13 @@ def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "
     recorder = setup.active()
     if recorder is not None:
         with reading_guard:
-            proposals, scope = recorder.proposals, context.current.get()
-            inside = isinstance(scope, Scope) and scope.recorder is recorder
+            proposals, run = recorder.proposals, recorder.run_here()
+            found = proposals.find(id, run=run)
+            if found is not None:
+                return found
             copy = project(arguments)
-            called = (tool, json_or(copy.value, copy.value) if type(copy.value) is str else copy.value)
-            found = proposals.find(id, run=run_of(scope) if inside and scope is not None else None, called=called)
+            called = (tool, copy.value)
+            found = proposals.find(id, run=run, called=called)
             if found is not None:
                 return found
             found = proposals.of_tool(tool, copy.value, context.latest.get(), unnamed=id is not None)
@@ -54,7 +55,7 @@ def call_of(tool: str, arguments: Any, *, id: str | None = None, server: str = "
             pending = proposals.take_pending(id, called)
             if pending is not None:
                 return CallScope(pending.run, pending.tool, copy, continues=pending, awaited=True, id=id)
-            return recorder.call(tool, copy, server=server, awaited=True, id=id)
+            return recorder.call(tool, copy, awaited=True, id=id)
     return cast("CallScope", NO_SCOPE)
 
 
