@@ -25,6 +25,8 @@ class ToolDefinition:
     """One tool as a catalog declares it; server and name are its identity.
 
     `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy classes. Enum members may be given by name.
+    `owner` is who must act where a call of it is in doubt; `settle_after_s` is how many seconds after an attempt the service
+    surely knows of it, so that "not found" proves that it took no effect; None where it is never sure.
     """
 
     name: str
@@ -36,6 +38,8 @@ class ToolDefinition:
     version: str | None = None
     side_effect: SideEffect = SideEffect.UNKNOWN
     idempotent: Known = Known.UNKNOWN
+    owner: str | None = None
+    settle_after_s: float | None = None
     classes: Mapping[str, Declared | PrivacyClass | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

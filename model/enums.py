@@ -57,6 +57,17 @@ class OutcomeSource(StrEnum):
     UNKNOWN = "unknown"
 
 
+class StopReason(StrEnum):
+    """What ended a run: its own work, or a limit, an error or somebody before that (A20)."""
+
+    FINISHED = "finished"
+    BUDGET = "budget"
+    DEADLINE = "deadline"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
 class DecisionFinish(StrEnum):
     """What a model step came to: it called tools, or why it did not."""
 
@@ -135,13 +146,15 @@ class ObservationStatus(StrEnum):
 
     `error` is a complete answer in which the tool itself reports an error; `business_error` one in which it said no on
     business grounds (only where a rule says so); `raised` is an exception in place of an answer; `cut_by_recording`
-    lost its end after the agent saw it, `cut_on_wire` before.
+    lost its end after the agent saw it, `cut_on_wire` before. Of a batch, `partial` says that some items failed and the
+    others did not, `partly_unknown` that for some nobody can tell.
     """
 
     NONE = "none"
     OK = "ok"
     EMPTY = "empty"
     PARTIAL = "partial"
+    PARTLY_UNKNOWN = "partly_unknown"
     ERROR = "error"
     BUSINESS_ERROR = "business_error"
     RAISED = "raised"
@@ -177,11 +190,36 @@ class CommitLevel(StrEnum):
     UNKNOWN = "unknown"
 
 
+class ItemStatus(StrEnum):
+    """What became of one item of a batch (A15)."""
+
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    UNKNOWN = "unknown"
+
+
+class Cancellation(StrEnum):
+    """When a call was called off: three different facts (A17)."""
+
+    BEFORE_DISPATCH = "before_dispatch"
+    WHILE_RUNNING = "while_running"
+    AFTER_COMMIT = "after_commit"
+
+
 class Flag(StrEnum):
     """What about a call deserves a look, whatever became of it (A23)."""
 
     REDACTED_COPY_IN_ARGUMENTS = "redacted_copy_in_arguments"
     """A copy that was made for telemetry has flowed back: a redaction placeholder stood among the arguments."""
+    APPROVAL_VOID = "approval_void"
+    """It ran although what was approved were other arguments, another schema or another version of the resource (A8)."""
+    APPROVAL_EXPIRED = "approval_expired"
+    """It ran after its approval had expired (A8)."""
+    APPROVAL_USED_AGAIN = "approval_used_again"
+    """It ran on an approval that another call of the process had used already (A8)."""
+    IDEMPOTENCY_CONFLICT = "idempotency_conflict"
+    """Its node or its own idempotency key had been used with other arguments (A12)."""
 
 
 class Finding(StrEnum):
@@ -197,6 +235,13 @@ class Method(StrEnum):
 
     STATUS_QUERY = "status_query"
     PERSON = "person"
+
+
+class Basis(StrEnum):
+    """What a finding rests on: the service's or a person's own word, or that the service knows nothing of the call."""
+
+    ANSWER = "answer"
+    ABSENCE = "absence"
 
 
 class Origin(StrEnum):

@@ -15,21 +15,23 @@ from toolwitness.model.enums import ObservationStatus, Outcome, SideEffect
 
 
 class GateState(StrEnum):
-    """What the enforced gates before execution came to, each kind by its last verdict."""
+    """What stood before execution: the enforced gates, each kind by its last verdict, and whether the call was withdrawn."""
 
     CLEAR = "clear"
     REJECTED = "rejected"
     PENDING = "pending"
     SKIPPED = "skipped"
+    WITHDRAWN = "withdrawn"
 
 
 class LastAttempt(StrEnum):
-    """The status of the latest physical attempt."""
+    """The status of the latest physical attempt; `raised` is an error by an exception in the place of an answer."""
 
     NONE = "none"
     OPEN = "open"
     OK = "ok"
     ERROR = "error"
+    RAISED = "raised"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
 
@@ -42,7 +44,7 @@ class Effect(StrEnum):
 
 
 class Settled(StrEnum):
-    """What the latest reconciliation found."""
+    """What the reconciliations found, as far as they cover what was attempted."""
 
     NO_FINDING = "no_finding"
     COMMITTED = "committed"
@@ -90,12 +92,15 @@ _GATE_OUTCOME = {
     GateState.REJECTED: Outcome.REJECTED,
     GateState.PENDING: Outcome.PENDING,
     GateState.SKIPPED: Outcome.SKIPPED,
+    GateState.WITHDRAWN: Outcome.CANCELLED,
 }
 _GOOD_ANSWER = {
     ObservationStatus.OK: Outcome.SUCCEEDED,
     ObservationStatus.EMPTY: Outcome.EMPTY,
     ObservationStatus.PARTIAL: Outcome.PARTIAL,
 }
+_BROKEN_OFF = frozenset({LastAttempt.OPEN, LastAttempt.ERROR, LastAttempt.RAISED, LastAttempt.TIMEOUT, LastAttempt.CANCELLED})
+_UNANSWERED = _BROKEN_OFF - {LastAttempt.ERROR}
 _REFUSAL = {ObservationStatus.ERROR: Outcome.FAILED, ObservationStatus.BUSINESS_ERROR: Outcome.BUSINESS_REJECTED}
 _SETTLEMENT = {Settled.COMMITTED: Outcome.SUCCEEDED, Settled.NOT_COMMITTED: Outcome.FAILED}
 _TRUSTED = frozenset(
@@ -127,17 +132,19 @@ def _without_answer(evidence: Evidence) -> Outcome:
 
 def _as_recorded(evidence: Evidence) -> Outcome:
     """The outcome by gates, attempts and observation alone."""
-    attempt, observation = evidence.attempt, evidence.observation
+    attempt, observation, may_write = evidence.attempt, evidence.observation, evidence.access is Access.MAY_WRITE
     if attempt is LastAttempt.NONE and evidence.gate is not GateState.CLEAR:
         return _GATE_OUTCOME[evidence.gate]
     if observation in _GOOD_ANSWER:
         # What a loop or middleware says in the place of a tool whose last try broke off proves nothing.
-        uncertain = attempt in {LastAttempt.ERROR, LastAttempt.TIMEOUT} and evidence.access is Access.MAY_WRITE
-        return Outcome.UNKNOWN_COMMIT if uncertain else _GOOD_ANSWER[observation]
+        return Outcome.UNKNOWN_COMMIT if may_write and attempt in _BROKEN_OFF else _GOOD_ANSWER[observation]
+    if observation is ObservationStatus.PARTLY_UNKNOWN:
+        return Outcome.UNKNOWN_COMMIT if may_write else Outcome.PARTIAL
     if observation is ObservationStatus.CUT_BY_RECORDING:
         return Outcome.INDETERMINATE
     if observation in _REFUSAL:
-        uncertain = evidence.access is Access.MAY_WRITE and evidence.earlier_effect is Effect.POSSIBLE
+        unanswered = attempt in _UNANSWERED and evidence.last_effect is Effect.POSSIBLE
+        uncertain = may_write and (unanswered or evidence.earlier_effect is Effect.POSSIBLE)
         return Outcome.UNKNOWN_COMMIT if uncertain else _REFUSAL[observation]
     if observation is ObservationStatus.NONE and attempt is LastAttempt.NONE:
         return Outcome.INDETERMINATE
@@ -156,6 +163,8 @@ def outcome(evidence: Evidence) -> Outcome:
     recorded = _as_recorded(evidence)
     if recorded in _TRUSTED or evidence.access is Access.READS:
         return recorded
+    if recorded is Outcome.PENDING and evidence.settled is Settled.NOT_COMMITTED:
+        return recorded  # it may still commit
     return _SETTLEMENT.get(evidence.settled, recorded)
 
 

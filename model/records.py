@@ -14,6 +14,8 @@ from toolwitness.model.catalog import Member
 from toolwitness.model.digest import KeyedDigest
 from toolwitness.model.enums import (
     AttemptStatus,
+    Basis,
+    Cancellation,
     CommitLevel,
     Contract,
     DecisionFinish,
@@ -23,6 +25,7 @@ from toolwitness.model.enums import (
     Flag,
     GateKind,
     GateMode,
+    ItemStatus,
     Known,
     Method,
     ObservationStatus,
@@ -31,6 +34,7 @@ from toolwitness.model.enums import (
     RecordKind,
     RunOutcome,
     SideEffect,
+    StopReason,
     Validity,
     Verdict,
 )
@@ -103,7 +107,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Record):
-    """One task given to one agent, from its start to its outcome (A22)."""
+    """One task given to one agent, from its start to its outcome (A22).
+
+    `budget` are the limits that the application set, by name, and `spent` what it says was used of them (A20); calls,
+    attempts and wall time are counted from the records.
+    """
 
     kind: ClassVar[RecordKind] = RecordKind.RUN
 
@@ -117,6 +125,9 @@ class Run(Record):
     session: str | None = None
     labels: Json | None = None
     run_inferred: bool = False
+    stopped_by: StopReason = StopReason.UNKNOWN
+    budget: Json | None = None
+    spent: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +173,10 @@ class Call(Record):
     call was proposed, `arguments_valid` the one of the version it was proposed under. `observation` is the effective
     status, `transport_status` the outer one. `novel_values` counts informative values that were new in the result; None
     means not measurable. `argument_sources` are earlier calls whose new values reappear in these arguments.
+
+    `owner` is who must act on the tool, `settle_after_s` how many seconds after an attempt "not found" proves that it took no
+    effect (A13). `depends_on` are ids of calls that this one waited for, `parallel_group` names calls meant to run side by
+    side, `read_set` and `write_set` the resources that it touches (A16). A result that was `discarded` is no evidence.
     """
 
     kind: ClassVar[RecordKind] = RecordKind.CALL
@@ -200,6 +215,17 @@ class Call(Record):
     vendor_code: str | None = None
     items_total: int | None = None
     items_failed: int | None = None
+    items_unknown: int | None = None
+    item_statuses: tuple[ItemStatus, ...] = ()
+    cancellation: Cancellation | None = None
+    owner: str | None = None
+    settle_after_s: float | None = None
+    depends_on: tuple[str, ...] = ()
+    parallel_group: str | None = None
+    read_set: tuple[str, ...] = ()
+    write_set: tuple[str, ...] = ()
+    speculative: bool = False
+    discarded: bool = False
     discovery_hits: tuple[Hit, ...] = ()
     discovery_query: Json | None = None
     catalog_digest: str | None = None
@@ -212,7 +238,11 @@ class Call(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate(Record):
-    """One check between proposal and execution, or after it, with its answer (A7, A8)."""
+    """One check between proposal and execution, or after it, with its answer (A7, A8).
+
+    An approval binds to what it names: `approved_arguments_digest` (keyed, as `Call.arguments_digest`), schema, version of the
+    resource, items of a batch, and a time in nanoseconds since 1970 (UTC) until which it holds.
+    """
 
     kind: ClassVar[RecordKind] = RecordKind.GATE
 
@@ -229,6 +259,11 @@ class Gate(Record):
     validated_schema_digest: str | None = None
     approver: str | None = None
     approved_arguments_digest: str | None = None
+    approved_schema_digest: str | None = None
+    approved_resource_version: str | None = None
+    approved_items: tuple[str, ...] = ()
+    approval_id: str | None = None
+    approval_expires_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +315,11 @@ class AttemptStart(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciliation(Record):
-    """What was found out later about a call whose commit was unknown (A13)."""
+    """What was found out later about a call whose commit was unknown (A13).
+
+    `not_committed` is about attempts until `covers_until_ns` (nanoseconds since 1970, UTC): for an answer those that had begun
+    when it was asked for, for an absence those that had ended `settle_after` before. A later attempt is unknown again.
+    """
 
     kind: ClassVar[RecordKind] = RecordKind.RECONCILIATION
 
@@ -289,8 +328,12 @@ class Reconciliation(Record):
     finding: Finding
     method: Method
     server: str = ""
+    basis: Basis = Basis.ANSWER
+    covers_until_ns: int | None = None
     found_by: str | None = None
     reason_code: str | None = None
+    reason: Json | None = None
+    remote_reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

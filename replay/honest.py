@@ -23,7 +23,13 @@ EXPOSURES = {
 }
 """How the visible tools came to be visible, in plain words."""
 
-FLAGS = {"redacted_copy_in_arguments": "a redacted copy stood among the arguments: what was made for telemetry has flowed back"}
+FLAGS = {
+    "redacted_copy_in_arguments": "a redacted copy stood among the arguments: what was made for telemetry has flowed back",
+    "approval_void": "it ran although something else had been approved: other arguments, schema or version of the resource",
+    "approval_expired": "it ran after its approval had expired",
+    "approval_used_again": "it ran on an approval that another call had used already",
+    "idempotency_conflict": "its node or idempotency key had been used with other arguments",
+}
 """What a call's flags mean, in plain words."""
 
 _NOTHING_CAME = frozenset({"none", "timeout", "raised"})

@@ -394,6 +394,8 @@ class Assembler(Executions):
             "definition_digest": None if definition is None else definition.definition_digest,
             "side_effect": side_effect(call),
             "idempotent": Known.UNKNOWN if definition is None else definition.idempotent,
+            "owner": label(_first(definition, call.definition, "owner")),
+            "settle_after_s": _first(definition, call.definition, "settle_after_s"),
             "action_id": label(given.get("action_id")),
             "node": label(given.get("node")),
         }
@@ -429,6 +431,12 @@ def _declared_schema(definition: ToolDefinition | None, part: str) -> Any:
     if definition is None:
         return None
     return definition.input_schema if part == "args" else definition.output_schema
+
+
+def _first(shown: ToolDefinition | None, run: ToolDefinition | None, name: str) -> Any:
+    """What the definition that the model was shown tells, else that of who ran the tool."""
+    told = (getattr(definition, name, None) for definition in (shown, run))
+    return next((value for value in told if value is not None), None)
 
 
 def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) -> str:

@@ -38,13 +38,17 @@ def tool(
     version: str | None = None,
     side_effect: SideEffect | str = SideEffect.UNKNOWN,
     idempotent: bool | None = None,
+    owner: str | None = None,
+    settle_after: float | None = None,
     classes: Mapping[str, PrivacyClass | str] | None = None,
 ) -> Any:
     """Record a function as a tool.
 
     To be used as `@tool` or `@tool(side_effect="write", ...)`. `side_effect` is `read`, `write`, `destructive` or `unknown`
-    (which counts as not known to be reading). `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy
-    classes; fields without one leave the process as their shape only.
+    (which counts as not known to be reading). `owner` is who must act where one of its calls is in doubt, `settle_after` how
+    many seconds after an attempt the service surely knows of it, so that "not found" proves that it took no effect.
+    `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy classes; fields without one leave the
+    process as their shape only.
 
     Raises ValueError for a side effect or class of another name, and for a callable that has no name where none is given.
     """
@@ -61,6 +65,8 @@ def tool(
         version=version,
         side_effect=SideEffect(side_effect),
         idempotent=Known.UNKNOWN if idempotent is None else Known.YES if idempotent else Known.NO,
+        owner=owner,
+        settle_after_s=settle_after,
         classes={path: PrivacyClass(cls) for path, cls in (classes or {}).items()},
     )
     setup.declare(definition)

@@ -9,7 +9,7 @@ import duckdb
 from toolwitness.collector.store.queries import DDL, Write, execute
 from toolwitness.model.exceptions import StoreVersionError
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 """Raised whenever a table or view changes its shape or meaning."""
 
 _KEY = "schema_version"

@@ -86,6 +86,42 @@ TABLE = [
         Outcome.UNKNOWN_COMMIT,
     ),
     (
+        "raised, and a loop said in its place that the tool failed",
+        SENT._replace(attempt=LastAttempt.RAISED, observation=O.ERROR),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "timed out, and a loop said in its place that the tool refused",
+        SENT._replace(attempt=LastAttempt.TIMEOUT, observation=O.BUSINESS_ERROR),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "never sent, and a loop said in its place that the tool failed",
+        BASE._replace(attempt=LastAttempt.RAISED, observation=O.ERROR),
+        Outcome.FAILED,
+    ),
+    (
+        "a batch of which some items are not known",
+        SENT._replace(attempt=LastAttempt.OK, observation=O.PARTLY_UNKNOWN),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "a read of which some items are not known",
+        SENT._replace(attempt=LastAttempt.OK, observation=O.PARTLY_UNKNOWN, access=Access.READS),
+        Outcome.PARTIAL,
+    ),
+    ("called off before it was dispatched", BASE._replace(gate=GateState.WITHDRAWN), Outcome.CANCELLED),
+    (
+        "called off too late",
+        SENT._replace(gate=GateState.WITHDRAWN, attempt=LastAttempt.CANCELLED),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "still running, whatever was not found so far",
+        SENT._replace(attempt=LastAttempt.OPEN, settled=Settled.NOT_COMMITTED),
+        Outcome.PENDING,
+    ),
+    (
         "timed out, then found committed",
         SENT._replace(attempt=LastAttempt.TIMEOUT, settled=Settled.COMMITTED),
         Outcome.SUCCEEDED,

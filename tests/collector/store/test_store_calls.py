@@ -46,7 +46,9 @@ def gates_of(rows):
 
 
 def gate_state(rows):
-    """Which state the last verdicts come to."""
+    """Which state the last verdicts come to; a call that was called off before it was dispatched is withdrawn."""
+    if any(row.get("cancellation") == "before_dispatch" for row in rows):
+        return GateState.WITHDRAWN
     verdicts = set(gates_of(rows).values())
     ranked = {"deny": GateState.REJECTED, "skip": GateState.SKIPPED, "needs_approval": GateState.PENDING}
     return next((state for verdict, state in ranked.items() if verdict in verdicts), GateState.CLEAR)
@@ -58,15 +60,60 @@ def attempts_of(rows):
     told = [row for row in rows if row["record"] == "attempt"]
     told += [row for row in rows if row["record"] == "attempt_start" and row["parent_span_id"] not in came]
     told.sort(key=lambda row: (row["attempt_ordinal"], row["start_ns"]))
-    return [
-        (row.get("attempt_status", "open"), row.get("sent") != "no" and not row.get("effect_ruled_out", False)) for row in told
-    ]
+    return [(status_of(row), row.get("sent") != "no" and not row.get("effect_ruled_out", False)) for row in told]
 
 
-def last_finding(rows):
-    """What the latest reconciliation found."""
-    told = sorted((row for row in rows if row["record"] == "reconciliation"), key=lambda row: row["start_ns"])
-    return Settled(told[-1]["finding"]) if told else Settled.NO_FINDING
+def status_of(row):
+    """How the attempt of a row stands."""
+    status = row.get("attempt_status", "open")
+    return "raised" if status == "error" and row.get("error_type") is not None else status
+
+
+def latest(rows, finding, basis=None):
+    """The latest row of that finding; None where there is none."""
+    told = [row for row in rows if row.get("finding") == finding and basis in {None, row.get("basis")}]
+    return max(told, key=lambda row: row["start_ns"], default=None)
+
+
+def covered_until(row):
+    """Until when a finding says something of attempts."""
+    return row.get("covers_until_ns", row["start_ns"])
+
+
+def possible_effects(rows):
+    """The rows of what may have taken effect: attempts and announcements, else the call itself."""
+    attempts = {row["parent_span_id"]: row for row in rows if row["record"] == "attempt_start"}
+    attempts |= {row["span_id"]: row for row in rows if row["record"] == "attempt"}
+    found = [row for row in attempts.values() if row.get("sent") != "no" and not row.get("effect_ruled_out", False)]
+    return found or [row for row in rows if row["record"] == "call"]
+
+
+def settlement(rows):
+    """What the findings come to."""
+    effects = possible_effects(rows)
+    committed, denied = latest(rows, "committed"), latest(rows, "not_committed", "answer")
+    if (
+        denied is not None
+        and all(row["start_ns"] <= covered_until(denied) for row in effects)
+        and (committed is None or denied["start_ns"] > committed["start_ns"])
+    ):
+        return Settled.NOT_COMMITTED
+    if committed is not None:
+        return Settled.COMMITTED
+    absences = [row for row in rows if row.get("finding") == "not_committed" and row.get("basis") == "absence"]
+    ended = all(row["record"] != "attempt_start" for row in effects)
+    if any(ended and all(row["end_ns"] <= covered_until(absence) for row in effects) for absence in absences):
+        return Settled.NOT_COMMITTED
+    return Settled.STILL_UNKNOWN if any(row["record"] == "reconciliation" for row in rows) else Settled.NO_FINDING
+
+
+def observation_of(rows):
+    """What came back; lost where an attempt ended well and the call's own span never came."""
+    call = next((row for row in rows if row["record"] == "call"), None)
+    if call is not None:
+        return ObservationStatus(call.get("observation", "none"))
+    lost = any(row.get("attempt_status") == "ok" for row in rows)
+    return ObservationStatus.CUT_BY_RECORDING if lost else ObservationStatus.NONE
 
 
 def evidence_of(rows):
@@ -80,11 +127,18 @@ def evidence_of(rows):
         attempt=LastAttempt(status),
         last_effect=Effect.POSSIBLE if possible else Effect.NONE,
         earlier_effect=Effect.POSSIBLE if doubtful else Effect.NONE,
-        observation=ObservationStatus(call.get("observation", "none")),
+        observation=observation_of(rows),
         access=Access.READS if call.get("side_effect") == "read" else Access.MAY_WRITE,
-        settled=last_finding(rows),
+        settled=settlement(rows),
         age=Age.WITHIN,
     )
+
+
+SOMETIMES = {
+    "error_type": st.sampled_from([None, "TimeoutError"]),
+    "covers_until_ns": st.sampled_from([None, MONDAY_NS, MONDAY_NS + 3 * SECOND_NS]),
+    "cancellation": st.sampled_from([None, None, "before_dispatch", "while_running"]),
+}
 
 
 def fields(kind, **fixed):
@@ -94,9 +148,10 @@ def fields(kind, **fixed):
         RecordKind.CALL: ("observation", "side_effect"),
         RecordKind.GATE: ("gate_kind", "verdict", "gate_mode"),
         RecordKind.ATTEMPT: ("attempt_status", "sent", "effect_ruled_out"),
-        RecordKind.RECONCILIATION: ("finding",),
+        RecordKind.RECONCILIATION: ("finding", "basis"),
     }[kind]
     drawn = {name: st.booleans() if hints[name] is bool else st.sampled_from(hints[name]) for name in free}
+    drawn |= {name: strategy for name, strategy in SOMETIMES.items() if name in hints}
     return st.fixed_dictionaries(drawn).map(lambda given: (kind, {**fixed, **given}))
 
 

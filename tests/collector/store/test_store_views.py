@@ -29,6 +29,9 @@ def test_a_run_is_what_its_own_span_says(store, rows_of):
         "outcome_source": "reward",
         "reward": 1.0,
         "run_inferred": False,
+        "stopped_by": "unknown",
+        "budget": None,
+        "spent": None,
         "has_run_span": True,
     }
     assert run == expected

@@ -42,6 +42,17 @@ create table calls (
     vendor_code varchar,
     items_total bigint,
     items_failed bigint,
+    items_unknown bigint,
+    cancellation varchar,
+    -- who must act where it is in doubt; seconds after which "not found" proves that it took no effect
+    owner varchar,
+    settle_after_s double,
+    depends_on varchar[],
+    parallel_group varchar,
+    read_set varchar[],
+    write_set varchar[],
+    speculative boolean not null,
+    discarded boolean not null,
     novel_values bigint,
     argument_sources varchar[],
     -- evidence
@@ -56,6 +67,9 @@ create table calls (
     settled varchar not null,
     age varchar not null,
     outcome varchar not null,
+    -- the latest moment at which something that was attempted is known to have begun, and to have ended (null: one is open)
+    last_begun_ns bigint,
+    last_ended_ns bigint,
     -- the latest reconciliation
     finding varchar,
     found_by varchar,

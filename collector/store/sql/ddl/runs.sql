@@ -17,6 +17,9 @@ select
     coalesce(arg_max(outcome_source, end_ns) filter (where record = 'run'), 'unknown') as outcome_source,
     arg_max(reward, end_ns) filter (where record = 'run') as reward,
     coalesce(bool_or(run_inferred) filter (where record = 'run'), false) as run_inferred,
+    coalesce(arg_max(stopped_by, end_ns) filter (where record = 'run'), 'unknown') as stopped_by,
+    arg_max(budget, end_ns) filter (where record = 'run') as budget,
+    arg_max(spent, end_ns) filter (where record = 'run') as spent,
     bool_or(record = 'run') as has_run_span
 from spans
 where record is not null and run_id is not null

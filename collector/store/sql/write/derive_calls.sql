@@ -4,7 +4,8 @@ insert into calls by name
 with own as (
     select
         call_id, trace_id, span_id, start_ns, end_ns, week, record, run_id, source, time_known, server, tool,
-        decision_id, call_ordinal, side_effect, gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out, finding, found_by,
+        decision_id, call_ordinal, side_effect, gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out,
+        error_type, key_digest, finding, basis, covers_until_ns, found_by,
         {'start_ns': start_ns, 'end_ns': end_ns, 'span_id': span_id} as moment,
         case when record = 'attempt_start' then 'attempt' else record end as kind,
         -- an attempt_start is a child of the attempt that it announces
@@ -24,7 +25,10 @@ with own as (
             'observation': observation,
             'transport_status': transport_status, 'result_size': result_size, 'commit_level': commit_level,
             'error_class': error_class, 'error_type': error_type, 'vendor_code': vendor_code, 'items_total': items_total,
-            'items_failed': items_failed, 'novel_values': novel_values, 'argument_sources': argument_sources
+            'items_failed': items_failed, 'items_unknown': items_unknown, 'cancellation': cancellation, 'owner': owner,
+            'settle_after_s': settle_after_s, 'depends_on': depends_on, 'parallel_group': parallel_group,
+            'read_set': read_set, 'write_set': write_set, 'speculative': speculative, 'discarded': discarded,
+            'novel_values': novel_values, 'argument_sources': argument_sources
         } as facts
     from touched_spans
 ),
@@ -47,16 +51,25 @@ part as (
         max(decision_id) as decision_id,
         max(call_ordinal) as call_ordinal,
         max(side_effect) filter (where record = 'attempt_start' and side_effect <> 'unknown') as side_effect,
+        max(key_digest) as key_digest,
         -- A gate kind may answer more than once (an approval comes after the wait for it): its last word counts.
         arg_max(verdict, moment)
             filter (where coalesce(gate_mode, 'enforced') = 'enforced' and part not in ('output_validation', 'recovery'))
             as verdict,
         max(attempt_ordinal) as attempt_ordinal,
         -- An announced attempt whose own span never came is open, and nobody knows whether it was sent.
-        coalesce(max(attempt_status), 'open') as status,
+        case
+            when max(attempt_status) = 'error' and max(error_type) filter (where record = 'attempt') is not null then 'raised'
+            else coalesce(max(attempt_status), 'open')
+        end as status,
         coalesce(max(sent), 'unknown') <> 'no' and not coalesce(bool_or(effect_ruled_out), false) as effect_possible,
         arg_max({'finding': finding, 'found_by': found_by, 'found_ns': start_ns}, moment)
             filter (where kind = 'reconciliation') as found,
+        max(moment) filter (where finding = 'committed') as committed_at,
+        arg_max({'moment': moment, 'covers_until_ns': coalesce(covers_until_ns, start_ns)}, moment)
+            filter (where finding = 'not_committed' and coalesce(basis, 'answer') = 'answer') as denied,
+        max(coalesce(covers_until_ns, start_ns)) filter (where finding = 'not_committed' and basis = 'absence')
+            as absent_until_ns,
         arg_max(facts, moment) filter (where kind = 'call') as facts
     from own
     group by call_id, kind, part
@@ -78,7 +91,9 @@ merged as (
         max(decision_id) as decision_id,
         max(call_ordinal) as call_ordinal,
         max(side_effect) as side_effect,
+        max(key_digest) as key_digest,
         case
+            when bool_or(facts.cancellation = 'before_dispatch') then 'withdrawn'
             when bool_or(verdict = 'deny') then 'rejected'
             when bool_or(verdict = 'skip') then 'skipped'
             when bool_or(verdict = 'needs_approval') then 'pending'
@@ -91,7 +106,24 @@ merged as (
             {'status': status, 'start_ns': last_ns, 'possible': effect_possible, 'doubtful': effect_possible and status <> 'ok'},
             {'ordinal': attempt_ordinal, 'last_ns': last_ns, 'part': part}
         ) filter (where kind = 'attempt') as latest,
+        -- The latest moments at which something that may have taken effect is known to have begun, and to have ended: an
+        -- open attempt has no such end. Where no attempt was seen, the call's own.
+        coalesce(
+            max(last_ns) filter (where kind = 'attempt' and effect_possible), max(last_ns) filter (where kind = 'call'), 0
+        ) as last_begun_ns,
+        case
+            when not bool_or(coalesce(kind = 'attempt' and effect_possible and status = 'open', false))
+                then coalesce(
+                    max(ended_ns) filter (where kind = 'attempt' and effect_possible),
+                    max(ended_ns) filter (where kind = 'call'),
+                    0
+                )
+        end as last_ended_ns,
+        bool_or(kind = 'attempt' and status = 'ok') as ended_well,
         any_value(found) as found,
+        any_value(committed_at) as committed_at,
+        any_value(denied) as denied,
+        any_value(absent_until_ns) as absent_until_ns,
         any_value(facts) as facts
     from part
     group by call_id
@@ -126,10 +158,15 @@ evidence as (
         coalesce(facts.idempotent, 'unknown') as idempotent,
         facts.arguments_digest,
         facts.arguments_valid,
-        facts.key_digest,
+        coalesce(facts.key_digest, key_digest) as key_digest,
         facts.action_id,
         facts.node,
-        coalesce(facts.observation, 'none') as observation,
+        -- Where the process died between its attempt's span and the call's, what came back is lost.
+        case
+            when facts.observation is not null then facts.observation
+            when not has_call_span and ended_well then 'cut_by_recording'
+            else 'none'
+        end as observation,
         coalesce(facts.transport_status, 'none') as transport_status,
         facts.result_size,
         coalesce(facts.commit_level, 'unknown') as commit_level,
@@ -138,6 +175,16 @@ evidence as (
         facts.vendor_code,
         facts.items_total,
         facts.items_failed,
+        facts.items_unknown,
+        facts.cancellation,
+        facts.owner,
+        facts.settle_after_s,
+        facts.depends_on,
+        facts.parallel_group,
+        facts.read_set,
+        facts.write_set,
+        coalesce(facts.speculative, false) as speculative,
+        coalesce(facts.discarded, false) as discarded,
         facts.novel_values,
         facts.argument_sources,
         attempts,
@@ -148,8 +195,18 @@ evidence as (
         latest.start_ns as last_attempt_ns,
         case when latest.possible then 'possible' else 'none' end as last_effect,
         case when doubtful > coalesce(latest.doubtful::bigint, 0) then 'possible' else 'none' end as earlier_effect,
-        coalesce(found.finding, 'no_finding') as settled,
+        -- A later answer overrules a commit that was found; an absence, which proves less, never does.
+        case
+            when denied.covers_until_ns >= last_begun_ns and (committed_at is null or denied.moment > committed_at)
+                then 'not_committed'
+            when committed_at is not null then 'committed'
+            when absent_until_ns >= last_ended_ns then 'not_committed'
+            when found.finding is not null then 'still_unknown'
+            else 'no_finding'
+        end as settled,
         case when latest.status = 'open' and $now - latest.start_ns > $open_timeout then 'beyond' else 'within' end as age,
+        last_begun_ns,
+        last_ended_ns,
         found.finding,
         found.found_by,
         found.found_ns
