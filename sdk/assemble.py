@@ -107,6 +107,8 @@ class _CallNotes:
     executed: Json | None = None
     failed: dict[str, Any] | None = None
     """What the latest failed attempt came to."""
+    only_accepted: bool = False
+    """The latest attempt was answered as one that is taken in and not done yet."""
 
 
 class Assembler(Executions):

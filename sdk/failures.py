@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, SideEffect
+from toolwitness.model.enums import AttemptStatus, CommitLevel, ErrorClass, Known, ObservationStatus, SideEffect
 from toolwitness.model.envelope import read_envelope
 from toolwitness.model.error_table import HTTP_WITHOUT_EFFECT
 from toolwitness.model.errors import TIMED_OUT, Errors, Reading, Thrown
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _FAILED = frozenset({AttemptStatus.ERROR, AttemptStatus.TIMEOUT})
 _TIMEOUTS = frozenset({AttemptStatus.TIMEOUT, ObservationStatus.TIMEOUT})
+_ACCEPTED = 202
+"""RFC 9110, 15.3.3: taken in, but perhaps never acted on."""
 _ANSWERED = frozenset({ObservationStatus.ERROR, ObservationStatus.BUSINESS_ERROR})
+_GOOD = frozenset({ObservationStatus.OK, ObservationStatus.EMPTY, ObservationStatus.PARTIAL})
 _CUT_OFF = frozenset({ObservationStatus.RAISED, ObservationStatus.TIMEOUT, ObservationStatus.INVALID})
 
 
@@ -39,6 +42,7 @@ class ErrorReader:
             self._read(call, facts, alone=alone)
         if call.noted is not None:
             call.noted.failed = facts if failed else None
+            call.noted.only_accepted = facts.get("remote_status") == _ACCEPTED
         return facts
 
     def _read(self, call: CallScope, facts: dict[str, Any], *, alone: bool) -> None:
@@ -57,6 +61,8 @@ class ErrorReader:
         """The facts of what came back, with the failure that the answer tells itself, and its class."""
         facts = {**facts, **_own_word(value)} if facts.get("observation", ObservationStatus.OK) is None else facts
         observation, last = facts.get("observation"), call.noted.failed
+        if observation in _GOOD and call.noted.only_accepted and side_effect(call) is not SideEffect.READ:
+            return {**facts, "commit_level": facts.get("commit_level") or CommitLevel.ACCEPTED}
         if observation in _CUT_OFF and last is not None and facts.get("error_type") in {None, last.get("error_type")}:
             kept = {name: last.get(name) for name in ("error_class", "vendor_code") if _is_open(facts.get(name))}
             return {**facts, **kept}
