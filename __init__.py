@@ -84,7 +84,8 @@ def instrument(
             loaded, frameworks = Settings.load(settings), registry.choose(only, skip)
             make_exporter = None if db is None else _file_exporter(Path(db))
             registry.switch_on(frameworks)  # first, since our own thread imports some of what is wrapped
-            setup.start(loaded, make_exporter, destination=str(loaded.endpoint if db is None else Path(db).resolve()))
+            destination = loaded.endpoint.rstrip("/") if db is None else str(Path(db).resolve())
+            setup.start(loaded, make_exporter, destination=destination)
         except ToolwitnessError as error:
             logging.getLogger("toolwitness").error("toolwitness records nothing: %s", error)  # noqa: TRY400 -- the stack tells a user nothing
         if setup.active() is None:

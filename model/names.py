@@ -12,6 +12,9 @@ SCOPE = "toolwitness"
 UNREGISTERED = "(unregistered)"
 """Stands for a tool's name that is in no catalog, since that is model text."""
 
+PROCESS_DIED = "ProcessDied"
+"""The error type of an attempt whose process was gone before its end was delivered. Its span ends when that was found out."""
+
 OPERATION = "gen_ai.operation.name"
 RECORD = "toolwitness.record"
 """Which record a span is; its presence marks a span as ours."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolwitness.model.names import PROCESS_DIED
 from toolwitness.replay import doubts
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import (
@@ -81,14 +82,15 @@ def _gate(row: Row) -> GateReplay:
 
 
 def _attempt(row: Row) -> AttemptReplay:
-    """An attempt from its own row, or an open one from its announcement."""
+    """An attempt from its own row, or an open one from its announcement; of both how long it took may be unknown."""
     announced = row["record"] == "attempt_start"
+    endless = announced or row["error_type"] == PROCESS_DIED
     return AttemptReplay(
         ordinal=row["attempt_ordinal"],
         status="open" if announced else row["attempt_status"],
         sent=row["sent"] or "unknown",
         effect_ruled_out=bool(row["effect_ruled_out"]),
-        duration_ms=None if announced else _duration_ms(row, "start_ns", "end_ns"),
+        duration_ms=None if endless else _duration_ms(row, "start_ns", "end_ns"),
         error_causes=tuple(row["error_causes"] or ()),
         error_frames=tuple(row["error_frames"] or ()),
         **_pick(

@@ -316,7 +316,6 @@ class AttemptScope(Scope):
         "_facts",
         "_learned",
         "_status",
-        "announced",
         "call",
         "ended",
         "handed_over",
@@ -344,8 +343,7 @@ class AttemptScope(Scope):
         self.ended = self.handed_over = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
-        self.announced = call.side_effect is not SideEffect.READ
-        if self.announced:
+        if call.side_effect is not SideEffect.READ:
             self.recorder.announce(self)
 
     @property
@@ -417,5 +415,4 @@ class AttemptScope(Scope):
                 self.call.open_attempts -= 1
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
                 facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
-                if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
-                    self.recorder.concluded(self)
+                self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)

@@ -26,6 +26,7 @@ from toolwitness.sdk.state import Journal, OpenAttempt
 from toolwitness.sdk.worker import InlineSink, Sink, Worker
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter
 
     from toolwitness.model.errors import OwnRule
@@ -79,12 +80,13 @@ class Recorder:
             error_rules=error_rules,
         )
         self._sink: Sink
+        delivered = None if journal is None else partial(_note_delivery, journal)
         if inline:
             ready = exporter() if callable(exporter) else exporter
-            self._sink = InlineSink(ready, make_assembler())
+            self._sink = InlineSink(ready, make_assembler(), delivered)
         else:
             make = exporter if callable(exporter) else lambda: exporter
-            self._sink = Worker(make, make_assembler, queue_bytes=queue_bytes, interval_s=export_interval_s)
+            self._sink = Worker(make, make_assembler, delivered, queue_bytes=queue_bytes, interval_s=export_interval_s)
             if hasattr(sys.modules["__main__"], "__file__"):
                 # Before the program itself begins, under `toolwitness run`, it may still exchange what threads are made of, as
                 # gevent does; there the thread waits for the first note.
@@ -171,17 +173,9 @@ class Recorder:
                 self._journal.started(opened)
             self.note(NO_SIZE, "attempt_started", opened, call)
 
-    def concluded(self, attempt: AttemptScope) -> None:
-        """After an attempt that was announced: its end in the journal, on the worker's thread, since the agent need not wait.
-
-        Where the process dies before, the attempt's own span is lost as well and its answer with it: unknown is what is left.
-        """
-        if attempt.announced and self._journal is not None:
-            self._journal.ended(attempt.span_id)
-
     def adopt(self, orphan: OpenAttempt) -> None:
-        """Ship an attempt that a process which is gone left open."""
-        self.note(NO_SIZE, "adopted", orphan)
+        """Ship an attempt that a process which is gone left open; that it had ended by now is all that is known of its end."""
+        self.note(NO_SIZE, "adopted", orphan, self.clock())
 
     @property
     def dropped(self) -> int:
@@ -203,6 +197,11 @@ def _assembler(**how: Any) -> Assembler:
     with late_imports:
         from toolwitness.sdk.assemble import Assembler  # noqa: PLC0415 -- as said above
     return Assembler(**how)
+
+
+def _note_delivery(journal: Journal, spans: Sequence[ReadableSpan]) -> None:
+    """Tell the journal what the exporter took."""
+    journal.delivered(f"{span.context.span_id:016x}" for span in spans if span.context is not None)
 
 
 def run_of(scope: Scope) -> RunScope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import logging
 import multiprocessing.util
 import os
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolwitness")
 
+_ORPHANS_AT_ONCE = 1000
 _ORPHAN_TIMEOUT_S = 30.0
+_ORPHAN_PAUSE_S = 30.0
 _ORPHAN_GRACE_S = 0.5
 _declared: dict[tuple[str, str], ToolDefinition] = {}
 
@@ -39,6 +42,7 @@ class _Active:
     recorder: Recorder | None = None
     journal: Journal | None = None
     adopting: threading.Thread | None = None
+    leaving = threading.Event()
     exit_timeout_s: float = 1.8
     hooked: bool = False
 
@@ -95,11 +99,10 @@ def start(
         recorder.register(definition)
     _Active.recorder = recorder
     _hook()
-    adopting = threading.Thread(
-        target=_adopt_orphans, args=(recorder, _Active.journal), name="toolwitness-orphans", daemon=True
-    )
-    Context().run(adopting.start)
-    _Active.adopting = adopting
+    _Active.leaving = threading.Event()
+    work = partial(_adopt_orphans, recorder, _Active.journal, _Active.leaving)
+    _Active.adopting = threading.Thread(target=work, name="toolwitness-orphans", daemon=True)
+    Context().run(_Active.adopting.start)
 
 
 def _otlp_exporter(settings: Settings) -> SpanExporter:
@@ -121,20 +124,20 @@ def _fingerprints(settings: Settings) -> FingerprintKey:
     return FingerprintKey(settings.fingerprint_key_id, settings.fingerprint_key.encode(), tenant=settings.tenant)
 
 
-def _adopt_orphans(recorder: Recorder, journal: Journal) -> None:
+def _adopt_orphans(recorder: Recorder, journal: Journal, leaving: threading.Event) -> None:
     """Ship what processes that are gone left open, so that an unfinished write is known and not silently nothing.
 
-    On a thread of its own, since the agent must not wait for a collector. A file goes when its attempts are delivered; one
-    that is shipped twice falls out as a duplicate.
+    On a thread of its own, since the agent must not wait for a collector, and in portions, since the outbox holds so many
+    spans and no more: what it would drop is for a later process.
     """
     with worker_guard:
-        orphans = list(journal.orphans())
-        for orphan in orphans:
-            for attempt in orphan.attempts:
+        orphans = journal.orphans()
+        while portion := list(itertools.islice(orphans, _ORPHANS_AT_ONCE)):
+            for attempt in portion:
                 recorder.adopt(attempt)
-        if orphans and recorder.flush(_ORPHAN_TIMEOUT_S):
-            for orphan in orphans:
-                orphan.path.unlink(missing_ok=True)
+            while not recorder.flush(_ORPHAN_TIMEOUT_S):
+                if leaving.wait(_ORPHAN_PAUSE_S):
+                    return
 
 
 def _hook() -> None:
@@ -151,12 +154,11 @@ def stop() -> None:
     if recorder is not None:
         with worker_guard:
             end = time.monotonic() + _Active.exit_timeout_s
+            _Active.leaving.set()
             if _Active.adopting is not None:
                 _Active.adopting.join(min(_ORPHAN_GRACE_S, _Active.exit_timeout_s))
-            delivered = recorder.close(max(0.0, end - time.monotonic()))
-            if delivered and _Active.adopting is not None:
-                _Active.adopting.join(_ORPHAN_GRACE_S)  # it has only to remove the files of what was delivered
-            if delivered and _Active.journal is not None:
+            recorder.close(max(0.0, end - time.monotonic()))
+            if _Active.journal is not None:
                 _Active.journal.close()
         loud_exporters()
 

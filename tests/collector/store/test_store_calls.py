@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from toolwitness.collector.store.store import Store
 from toolwitness.model import codec
 from toolwitness.model.enums import Known, ObservationStatus, RecordKind, SideEffect
+from toolwitness.model.names import PROCESS_DIED
 from toolwitness.model.outcome import Access, Age, Effect, Evidence, GateState, LastAttempt, Settled, outcome
 from toolwitness.model.records import Attempt, AttemptStart, Call, Gate, Reconciliation
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, WEEK_NS, History
@@ -291,6 +292,44 @@ def test_the_attempt_that_was_announced_is_one_attempt(calls):
     history.attempt_start(run, call, "pay", parent=attempt)
     found = only(calls(history.rows))
     assert (found["attempts"], found["last_attempt"]) == (1, "ok")
+
+
+def died(by_ns):
+    """The rows of a call whose process delivered all of it and died before it noted that, and those of who took over."""
+    history = History()
+    run = history.run("r")
+    call = history.call(run, "pay")
+    history.attempt_start(run, call, "pay", parent=history.attempt(run, call))
+    _, _, attempt, announcement = history.rows
+    lost = {"attempt_status": "error", "error_type": PROCESS_DIED, "end_ns": by_ns}
+    return history.rows, [announcement, {**attempt, **lost}]
+
+
+def test_what_a_dead_process_delivered_wins_over_who_took_over(calls):
+    """The attempt is told again by the next process, and falls out as a duplicate."""
+    own, adopted = died(MONDAY_NS + WEEK_NS)
+    before = calls(own)
+
+    assert calls(adopted) == before
+    assert only(before)["outcome"] == "succeeded"
+
+
+def test_where_who_took_over_is_first_the_attempt_is_unknown(calls):
+    """What the dead process sent came by a detour; its answer is lost then, and unknown is never wrong."""
+    own, adopted = died(MONDAY_NS + WEEK_NS)
+    alone = only(calls(adopted))
+    late = only(calls(own))
+
+    assert (alone["outcome"], alone["last_ended_ns"]) == ("unknown_commit", MONDAY_NS + WEEK_NS)
+    assert (late["outcome"], late["attempts"]) == ("unknown_commit", 1)
+
+
+def test_a_run_does_not_last_until_its_death_was_found(store, rows_of):
+    """The run of a dead process ended where it was last heard of."""
+    own, adopted = died(MONDAY_NS + WEEK_NS)
+    store.write_group([adopted])
+
+    assert rows_of("select ended_ns from runs") == [{"ended_ns": own[-1]["end_ns"]}]
 
 
 def test_a_call_without_its_own_span_takes_tool_and_times_from_the_others(calls):
