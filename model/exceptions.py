@@ -11,6 +11,7 @@ ToolwitnessError
 ├── BrokenFileError        a file is in a known format but cannot be read to its end
 ├── RedactedArgumentError  a tool was given a redaction placeholder in place of a value
 ├── RunNotFoundError       no run of that id is stored
+├── CallNotFoundError      no call of that id is stored, or several begin so
 ├── PurgeError             a purge could not be done; the file is as it was
 ├── ExportError            an export could not be written
 ├── CollectorAnswerError   a collector answered something that is not its protocol
@@ -66,6 +67,10 @@ class RedactedArgumentError(ToolwitnessError, ValueError):
 
 class RunNotFoundError(ToolwitnessError):
     """No run of that id is stored."""
+
+
+class CallNotFoundError(ToolwitnessError):
+    """No call of that id is stored, or several begin so."""
 
 
 class PurgeError(ToolwitnessError):
