@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from toolwitness.commands import agent, data, ingest, privacy
+from toolwitness.commands import agent, data, ingest, privacy, reconcile
 from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, progress_bar, say, show
 from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
 
@@ -271,6 +271,7 @@ app.command("check")(privacy.check)
 app.command("explain-redaction")(privacy.explain_redaction)
 app.command("purge")(data.purge)
 app.command("export")(data.export)
+app.command("settle")(reconcile.settle)
 app.command("ingest")(ingest.ingest)
 app.command("run", context_settings=agent.RUN_CONTEXT)(agent.run)
 app.command("frameworks")(agent.frameworks)

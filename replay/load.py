@@ -80,6 +80,26 @@ def open_source(db: str | Path) -> Iterator[Source]:
         store.close()
 
 
+@contextmanager
+def open_ledger(db: str | Path) -> Iterator[Source]:
+    """As `open_source`, for a database that findings are to be stored in too.
+
+    Where no toolwitness is running, the file is held for writing meanwhile. Raises StoreMissingError where there is no
+    file and StoreHeldError where another process holds it.
+    """
+    path = Path(db)
+    source = _from_running(path)
+    if source is not None:
+        yield source
+        return
+    _refuse_missing(path)
+    store = Store.open(path)
+    try:
+        yield Source(store, str(path))
+    finally:
+        store.close()
+
+
 _in_use: list[Source] = []
 _in_use_lock = threading.Lock()
 
