@@ -138,7 +138,8 @@ def call(tool: str, arguments: Any = None, **facts: Any) -> CallScope:
     """Open the logical call that the model proposed. To be used as `with toolwitness.call("refund", args, id=...) as call:`.
 
     It belongs to the current decision, else to the run's latest. `facts`: `server`, `id` (the provider's call id),
-    `definition`, `via`, `action_id`, `node`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
+    `definition`, `via`, `action_id`, `node`, `depends_on` [calls or their ids], `parallel_group`, `reads`, `writes`,
+    `speculative`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
     `call.result(value)`; a tool decorated with `@toolwitness.tool` makes the attempt and tells the result by itself.
     """
     return cast("CallScope", _scope("call", tool, {"arguments": arguments, **facts}))

@@ -22,6 +22,9 @@ ENUMS = [
     enums.AttemptStatus,
     enums.Known,
     enums.ObservationStatus,
+    enums.CommitLevel,
+    enums.ItemStatus,
+    enums.Cancellation,
     enums.SideEffect,
     enums.PrivacyClass,
 ]
