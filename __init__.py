@@ -116,7 +116,8 @@ def uninstrument() -> None:
 def run(task: str | None = None, **facts: Any) -> RunScope:
     """Begin a run: one task given to the agent. To be used as `with toolwitness.run(task="refund-4711") as run:`.
 
-    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels),
+    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels), `budget`
+    (limits by name; `run.spend(cost=0.2)` tells what is used),
     `subject` (the one that the run is about; only a keyed digest of it is kept, by which `toolwitness purge` and `export`
     find the run again). Tell its outcome by `run.finish("success", source="verifier")`; a run that is not told stays unknown.
     """

@@ -39,6 +39,7 @@ from toolwitness.redaction import FingerprintKey, Minimal, Projection, Redaction
 from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.redaction.projection import DEFAULT_LIMITS
 from toolwitness.sdk.announce import Announcements
+from toolwitness.sdk.budgets import as_json
 from toolwitness.sdk.executions import Executions
 from toolwitness.sdk.failures import ErrorReader, side_effect
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
@@ -171,6 +172,9 @@ class Assembler(Executions):
             trial=run.trial,
             session=label(run.session),
             labels=self._labels(run.labels),
+            stopped_by=run.stopped_by,
+            budget=as_json(run.budget),
+            spent=as_json(run.spending.amounts()),
             **self._of(run.id, run.subject),
         )
         self._emit(record, Place(run.trace_id, run.span_id, run.parent_span_id, run.start_ns, end_ns))

@@ -14,6 +14,7 @@ from toolwitness.sdk.instrument import registry
 ENUMS = [
     enums.RunOutcome,
     enums.OutcomeSource,
+    enums.StopReason,
     enums.DecisionFinish,
     enums.Exposure,
     enums.GateKind,
