@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.catalog_file import versioned
-from toolwitness.model.digest import keyed_digest
+from toolwitness.model.digest import digest, keyed_digest
 from toolwitness.model.enums import (
     DecisionFinish,
     Exposure,
@@ -39,12 +39,14 @@ from toolwitness.redaction import FingerprintKey, Minimal, Projection, Redaction
 from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.redaction.projection import DEFAULT_LIMITS
 from toolwitness.sdk.announce import Announcements
+from toolwitness.sdk.budgets import as_json
 from toolwitness.sdk.executions import Executions
 from toolwitness.sdk.failures import ErrorReader, side_effect
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
 from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
 from toolwitness.sdk.shown import Definitions, ToolView
 from toolwitness.sdk.spans import Place
+from toolwitness.sdk.told import told_facts
 from toolwitness.sdk.versions import ArgumentChecks
 
 if TYPE_CHECKING:
@@ -109,6 +111,8 @@ class _CallNotes:
     """What the latest failed attempt came to."""
     only_accepted: bool = False
     """The latest attempt was answered as one that is taken in and not done yet."""
+    emitted: tuple[Call, Place] | None = None
+    """The call's own span, once it ended."""
 
 
 class Assembler(Executions):
@@ -170,6 +174,9 @@ class Assembler(Executions):
             trial=run.trial,
             session=label(run.session),
             labels=self._labels(run.labels),
+            stopped_by=run.stopped_by,
+            budget=as_json(run.budget),
+            spent=as_json(run.spending.amounts()),
             **self._of(run.id, run.subject),
         )
         self._emit(record, Place(run.trace_id, run.span_id, run.parent_span_id, run.start_ns, end_ns))
@@ -250,8 +257,8 @@ class Assembler(Executions):
 
     def _announce(self, view: ToolView, decision: DecisionScope) -> None:
         """Send what is due of a toolset and its definitions; their digests are their ids."""
-        for record, digest in self._announcements.of(view, self._of(decision.run.id, decision.run.subject)):
-            self._emit(record, Place(digest[:32], digest[32:48], None, decision.start_ns, decision.start_ns))
+        for record, known_by in self._announcements.of(view, self._of(decision.run.id, decision.run.subject)):
+            self._emit(record, Place(known_by[:32], known_by[32:48], None, decision.start_ns, decision.start_ns))
 
     def forget_announcements(self) -> None:
         """Send every definition again with its next use, since spans were dropped."""
@@ -368,11 +375,25 @@ class Assembler(Executions):
             minimal=notes.minimal or minimal,
             flags=(Flag.REDACTED_COPY_IN_ARGUMENTS,) if notes.flagged or call.refused else (),
             **self._discovery(call),
+            **told_facts(call),
             **{**facts, "error_type": type_name(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
             **self._of(call.run.id, call.run.subject),
         )
         links = () if call.decision is None else ((call.decision.trace_id, call.decision.span_id),)
-        self._emit(record, Place(call.trace_id, call.span_id, call.parent_span_id, call.start_ns, end_ns, links))
+        notes.emitted = record, Place(call.trace_id, call.span_id, call.parent_span_id, call.start_ns, end_ns, links)
+        self._emit(*notes.emitted)
+
+    def amended(self, call: CallScope, facts: dict[str, Any]) -> None:
+        """Emit a call that ended once more, with what was learnt of it since."""
+        if call.noted is None or call.noted.emitted is None:
+            return
+        record, place = call.noted.emitted
+        if facts.get("discarded"):
+            self._index(call.run.id).discredit(call.id)
+        # Of two spans of a call the later counts, and where both begin at the same time the one that ends later.
+        span_id = digest([call.id, "amended", place.end_ns])[:16]
+        call.noted.emitted = replace(record, **facts), replace(place, span_id=span_id, end_ns=place.end_ns + 1)
+        self._emit(*call.noted.emitted)
 
     def _identity(self, call: CallScope, notes: _CallNotes) -> dict[str, Any]:
         """The fields that say which call of which tool this is."""
@@ -406,7 +427,8 @@ class Assembler(Executions):
         """How many new values the result holds; None where it cannot be measured because text is missing."""
         if copy is None:
             return 0
-        novel = self._index(call.run.id).result(call.id, copy.value, credit=status in _CREDITED and not copy.truncated)
+        credit = status in _CREDITED and not copy.truncated and not call.discarded
+        novel = self._index(call.run.id).result(call.id, copy.value, credit=credit)
         return None if copy.truncated or status in _CUT else novel
 
     def _discovery(self, call: CallScope) -> dict[str, Any]:

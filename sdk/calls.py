@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import (
     AttemptStatus,
+    CommitLevel,
     Contract,
     ErrorClass,
     GateKind,
@@ -21,6 +22,8 @@ from toolwitness.model.enums import (
 )
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
+from toolwitness.sdk.batches import batch_facts, status_of
+from toolwitness.sdk.called_off import Dismissable
 from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
@@ -44,6 +47,10 @@ TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
 
 
+CALLED_OFF = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
+"""What says that somebody called the work off."""
+
+
 def timed_out(error: BaseException | None) -> bool:
     """Whether an exception says that time ran out."""
     return isinstance(error, tuple(TIMEOUTS))
@@ -55,7 +62,7 @@ RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
 """Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
 
 
-class CallScope(Scope):
+class CallScope(Dismissable):
     """One logical call, from its proposal to the observation. `id` is its key everywhere."""
 
     __slots__ = (
@@ -229,10 +236,16 @@ class CallScope(Scope):
         error_class: ErrorClass | str | None = None,
         error_type: str | None = None,
         vendor_code: str | None = None,
+        commit_level: CommitLevel | str | None = None,
+        items: Any = None,
+        items_total: int | None = None,
+        items_failed: int | None = None,
+        items_unknown: int | None = None,
     ) -> None:
         """Tell what came back to the agent; the last time before the end counts.
 
-        Without a `status` the answer is ok, but for one that says itself that it failed (`docs/errors.md`).
+        Without a `status` the answer is ok, but for one that says itself that it failed (`docs/errors.md`), and for a batch
+        of which the items or their counts tell (`docs/facts.md`). `commit_level` is how far a success was verified.
         """
         with guard:
             copy = value if type(value) is Projection else project(value, limits=RESULT_LIMITS)
@@ -240,12 +253,16 @@ class CallScope(Scope):
             lost = ObservationStatus.CUT_BY_RECORDING
             self._observed = (copy, {"observation": lost, "transport_status": lost})
             told = ObservationStatus.OK if status is None else word(ObservationStatus, status)
+            batch = batch_facts(items, items_total, items_failed, items_unknown)
+            of_items = status_of(batch) if told is ObservationStatus.OK else None
             facts = {
-                "observation": None if status is None else told,
+                "observation": of_items if status is None else of_items or told,
                 "transport_status": told if transport_status is None else word(ObservationStatus, transport_status),
                 "error_class": None if error_class is None else word(ErrorClass, error_class),
                 "error_type": error_type,
                 "vendor_code": vendor_code,
+                "commit_level": CommitLevel.UNKNOWN if commit_level is None else word(CommitLevel, commit_level),
+                **batch,
             }
             self._observed = (copy, facts)
 
@@ -282,12 +299,17 @@ class CallScope(Scope):
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None:
             self.fail(error)
+            # A tool that may write may have run out of sight, unless the call was still waiting for somebody.
+            if isinstance(error, CALLED_OFF) and (self.begun or self.held or self.side_effect is SideEffect.READ):
+                self.cancel()
         self.close()
 
     def close(self) -> None:
         """End the call; only the first time counts."""
         with guard:
             if not self.closed and not self.inherited:
+                if self.last_status is AttemptStatus.CANCELLED and self._observed is None:
+                    self.cancel()
                 self.closed = True
                 self.run.open_calls.pop(self.id, None)
                 self.recorder.proposals.forget(self)
@@ -391,7 +413,7 @@ class AttemptScope(Scope):
 
     def fail(self, error: BaseException) -> None:
         """End by an exception, of which the names of types and the places in the code are kept."""
-        if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
+        if isinstance(error, CALLED_OFF):
             self.end(AttemptStatus.CANCELLED)
         else:
             self.end(
@@ -413,6 +435,7 @@ class AttemptScope(Scope):
             if not self.ended and not self.inherited:
                 self.ended = True
                 self.call.open_attempts -= 1
+                self.call.last_status = self._status or AttemptStatus.OK
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
-                facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
+                facts = {**self._learned, **said, "attempt_status": self.call.last_status}
                 self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)

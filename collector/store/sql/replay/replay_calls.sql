@@ -2,7 +2,7 @@
 with texts as (
     select
         call_id, arguments, argument_checks, executed_arguments, result, discovery_hits, discovery_query, provenance, minimal, flags,
-        row_number() over (partition by call_id order by start_ns desc, span_id) as place
+        row_number() over (partition by call_id order by start_ns desc, end_ns desc, span_id desc) as place
     from spans
     where record = 'call' and run_id = $run
 )
