@@ -118,6 +118,16 @@ def _by_call(rows: Iterable[Row], build: Any) -> dict[str, list[Any]]:
     return found
 
 
+def gates_by_call(rows: Sequence[Row]) -> dict[str, list[GateReplay]]:
+    """The gates of each call, in the order of the rows."""
+    return _by_call(rows, _gate)
+
+
+def attempts_by_call(rows: Sequence[Row]) -> dict[str, list[AttemptReplay]]:
+    """The attempts of each call, in the order of the rows; one of which only the announcement arrived is open."""
+    return _by_call(_attempt_rows(rows), _attempt)
+
+
 def _users(rows: Sequence[Row], *, source: str, user: str) -> dict[str, list[str]]:
     """Call id -> ids of the rows that name it among their sources."""
     found: dict[str, list[str]] = defaultdict(list)
@@ -224,8 +234,8 @@ def _around(rows: RunRows) -> _Around:
         return ReconciliationReplay(**_pick(row, "finding", "method", "found_by", "reason_code"))
 
     return _Around(
-        gates=_by_call(rows.gates, _gate),
-        attempts=_by_call(_attempt_rows(rows.attempts), _attempt),
+        gates=gates_by_call(rows.gates),
+        attempts=attempts_by_call(rows.attempts),
         reconciliations=_by_call(rows.reconciliations, finding),
         used_in_arguments=_users(rows.calls, source="argument_sources", user="call_id"),
         used_in_answers=_users(rows.decisions, source="answer_sources", user="decision_id"),

@@ -201,7 +201,9 @@ def parameters(name: str) -> frozenset[str]:
 
 
 _LARGEST = 2**63 - 1
-_TYPES: Mapping[str, type] = MappingProxyType({"by_week": bool, "limit": int, "now_ns": int, "before_ns": int})
+_TYPES: Mapping[str, type] = MappingProxyType(
+    {"by_week": bool, **dict.fromkeys(("limit", "now_ns", "before_ns", "since_ns", "until_ns"), int)}
+)
 """Parameters that are no text."""
 _WORDS = {bool: "true or false", int: f"a whole number from 0 to {_LARGEST}", str: "text"}
 
