@@ -11,7 +11,7 @@ ToolwitnessError
 ├── BrokenFileError        a file is in a known format but cannot be read to its end
 ├── RedactedArgumentError  a tool was given a redaction placeholder in place of a value
 ├── RunNotFoundError       no run of that id is stored
-├── CallNotFoundError      no call of that id is stored, or several begin so
+├── CallNotFoundError      no call of that id is stored
 ├── SettlementError        a finding about a call cannot be taken or was not stored
 ├── PurgeError             a purge could not be done; the file is as it was
 ├── ExportError            an export could not be written
@@ -71,7 +71,7 @@ class RunNotFoundError(ToolwitnessError):
 
 
 class CallNotFoundError(ToolwitnessError):
-    """No call of that id is stored, or several begin so."""
+    """No call of that id is stored."""
 
 
 class SettlementError(ToolwitnessError):

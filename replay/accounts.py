@@ -5,18 +5,17 @@ Pure: from a row of the query `submissions` and the gates and attempts of its ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from toolwitness.model.enums import ErrorClass
 from toolwitness.model.errors import RECOVERY
+from toolwitness.model.reconciling import Attempted, NotYet
 from toolwitness.replay.advice import Advice, Retry, Step
+from toolwitness.replay.doubts import Row
 from toolwitness.replay.honest import FLAGS
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import AttemptReplay, GateReplay
-
-NS_PER_S = 1_000_000_000
 
 _DOUBTFUL = frozenset({"unknown_commit", "indeterminate"})
 _ENDED = {
@@ -53,7 +52,7 @@ _REPEAT_TOOK = {"done": "took effect", "open": "may take effect", "no": "took no
 class Account:
     """What is told about: a row of the query `submissions` with the gates and attempts of its call."""
 
-    row: Mapping[str, Any]
+    row: Row
     gates: tuple[GateReplay, ...]
     attempts: tuple[AttemptReplay, ...]
 
@@ -131,7 +130,7 @@ def _known(account: Account) -> Iterator[str]:
         yield "It was tried again after an attempt that may have taken effect."
 
 
-def _found(row: Mapping[str, Any]) -> Iterator[str]:
+def _found(row: Row) -> Iterator[str]:
     """What a reconciliation said of it, and that it does not settle it where it does not."""
     if row["finding"] is None:
         return
@@ -169,39 +168,37 @@ def unknown(account: Account) -> tuple[str, ...]:
     return tuple(sentence for sentence, holds in told.items() if holds)
 
 
-def settles_from_ns(row: Mapping[str, Any]) -> int | None:
-    """When "not found" begins to prove that a doubtful call took no effect; None where it never does or nobody knows when."""
-    known_to_end = row["last_ended_ns"] and row["started_ns"] is not None
-    if row["outcome"] not in _DOUBTFUL or row["settle_after_s"] is None or not known_to_end:
-        return None
-    return int(row["last_ended_ns"] + row["settle_after_s"] * NS_PER_S)
+_NOT_YET = {
+    NotYet.NO_SETTLE_AFTER: "the tool does not declare after how long it would (settle_after)",
+    NotYet.ATTEMPT_STILL_OPEN: "it is not known when its attempts ended",
+    NotYet.TIME_UNKNOWN: "it is not known when it was",
+}
 
 
-def not_found(account: Account) -> str | None:
-    """What "not found" would prove of a doubtful call, in a sentence; None for others."""
-    row = account.row
+def not_found(row: Row) -> tuple[str | None, str | None]:
+    """Of a doubtful call, what "not found" would prove, in a sentence, and from when on (ISO 8601, None for never)."""
     if row["outcome"] not in _DOUBTFUL:
-        return None
-    if row["settle_after_s"] is None:
-        return '"Not found" settles nothing: the tool does not declare after how long it would (settle_after).'
-    begins = settles_from_ns(row)
+        return None, None
+    attempted = Attempted(row["last_ended_ns"], row["settle_after_s"], time_known=row["started_ns"] is not None)
+    begins = attempted.absence_counts_from_ns
     if begins is None:
-        return '"Not found" settles nothing: it is not known when its attempts ended.'
-    return f'"Not found" settles it where it was asked for at {iso_time(begins)} or later.'
+        return f'"Not found" settles nothing: {_NOT_YET[attempted.not_yet(0) or NotYet.ATTEMPT_STILL_OPEN]}.', None
+    moment = iso_time(begins)
+    return f'"Not found" settles it where it was asked for at {moment} or later.', moment
 
 
-def _who(row: Mapping[str, Any]) -> str:
+def _who(row: Row) -> str:
     return row["owner"] or f"Whoever owns {row['tool']} (nobody is declared)"
 
 
-def _settle(row: Mapping[str, Any]) -> str:
+def _settle(row: Row) -> str:
     return (
         f"{_who(row)} finds out whether it took effect: `{reconcile_command(row['call'])}` where a status query is "
         f"registered, else by hand, then `{settle_command(row['call'])}`."
     )
 
 
-def _recover(row: Mapping[str, Any], advice: Advice) -> str:
+def _recover(row: Row, advice: Advice) -> str:
     """The recovery of the error's class; what is not known to have failed for good has to be looked up first."""
     if advice.retry is not Retry.SAFE:
         return f"{_who(row)} looks up whether it took effect before anything is tried again."
@@ -229,7 +226,7 @@ def next_step(account: Account, advice: Advice) -> str:
         Step.SETTLE: _settle(row),
         Step.SETTLE_REPEAT: f"Settle call {row['repeated_by']} first: `toolwitness triage {row['repeated_by']}`.",
         Step.RETRY_SAME_KEY: f"Let the same run try again with the key that it used; or settle it: {by_hand}.",
-        Step.WAIT: f"Wait for its end; where its process is gone, {_who(row)} looks up what became of it: {by_hand}.",
+        Step.WAIT: f"Wait for its end; without one it becomes an unknown commit, to be settled: {by_hand}.",
         Step.APPROVE: "Approve or deny it where its agent waits for the answer.",
         Step.SEE_REPEAT: f"Look at call {row['repeated_by']} instead: `toolwitness triage {row['repeated_by']}`.",
         Step.CHECK_TWICE: f"{_who(row)} looks up how often it took effect, and takes back what is too much.",

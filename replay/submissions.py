@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from toolwitness.model.exceptions import CallNotFoundError
 from toolwitness.replay import accounts
 from toolwitness.replay.accounts import Account
 from toolwitness.replay.advice import Facts, Proof, Repeat, advise
+from toolwitness.replay.doubts import Row
 from toolwitness.replay.load import Source
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.reconstruct import attempts_by_call, gates_by_call
@@ -106,8 +107,9 @@ def submissions(
     """The calls that fit, unsettled ones first, then those that may be done twice, each oldest first; the rest newest first.
 
     `run` and `call` are beginnings of ids, `tool` is a name or `server/name`, the others are meant exactly; `search` is found,
-    in whatever case, in any of the six. With `since_ns` or `until_ns` (nanoseconds since 1970, UTC) calls whose time is not known are left out. `now_ns` replaces the clock that
-    ages are taken by. `total` of each is how many there are without `limit`.
+    in whatever case, in any of the six. With `since_ns` or `until_ns` (nanoseconds since 1970, UTC) calls whose time is not
+    known are left out. `now_ns` replaces the clock that ages are taken by. `total` of each is how many there are without
+    `limit`.
     """
     wanted = {"run": run, "task": task, "session": session, "call": call, "action": action, "tool": tool}
     now_ns = time.time_ns() if now_ns is None else now_ns
@@ -152,7 +154,7 @@ def _replay_of(source: Source, one: Submission) -> CallReplay | None:
     return next((call for call in replay_run(source, one.run).calls if call.call == one.call), None)
 
 
-def _built(source: Source, rows: Sequence[Mapping[str, Any]]) -> Iterator[Submission]:
+def _built(source: Source, rows: Sequence[Row]) -> Iterator[Submission]:
     """The submissions of rows, with gates and attempts asked for as many at once as a request may name."""
     for first in range(0, len(rows), _CALLS_AT_ONCE):
         part = rows[first : first + _CALLS_AT_ONCE]
@@ -189,7 +191,8 @@ _AS_STORED = (
 
 
 def _submission(account: Account) -> Submission:
-    row, advice = account.row, advise(_facts(account))
+    row, advice = account.row, advise(_facts(account.row))
+    not_found, settles_from = accounts.not_found(row)
     return Submission(
         owner=row["owner"] or "unknown",
         arguments=None if row["arguments"] is None else json.loads(row["arguments"]),
@@ -203,15 +206,14 @@ def _submission(account: Account) -> Submission:
         why=advice.why,
         step=advice.step.value,
         next_step=accounts.next_step(account, advice),
-        not_found=accounts.not_found(account),
-        not_found_settles_from=iso_time(accounts.settles_from_ns(row)),
+        not_found=not_found,
+        not_found_settles_from=settles_from,
         started=iso_time(row["started_ns"]),
         **{name: row[name] for name in _AS_STORED},
     )
 
 
-def _facts(account: Account) -> Facts:
-    row = account.row
+def _facts(row: Row) -> Facts:
     never = row["attempts"] > 0 and "possible" not in {row["last_effect"], row["earlier_effect"]}
     return Facts(
         outcome=Outcome(row["outcome"]),
