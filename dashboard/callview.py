@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolwitness.dashboard.markup import Child, Markup, join, tag
-from toolwitness.dashboard.payload import pretty
-from toolwitness.dashboard.wording import absent, call_name, lasted, pill, plain, plural, short, tone, unknown
+from toolwitness.dashboard.payload import pretty, written
+from toolwitness.dashboard.wording import absent, call_name, lasted, pill, plain, plural, short, tone, unknown, when
 from toolwitness.replay import doubts
 from toolwitness.replay.honest import FLAGS, misfits, no_use
 from toolwitness.replay.steps import (
@@ -85,8 +85,16 @@ def _raised(attempt: AttemptReplay) -> Markup | None:
 
 
 def _finding(found: ReconciliationReplay) -> Markup:
-    facts = _details([f"by {plain(found.method)}", found.found_by, found.reason_code and plain(found.reason_code)])
-    return tag("li", pill(found.finding), facts)
+    facts = _details(
+        [
+            f"by {plain(found.method)}",
+            found.found_by,
+            found.reason_code and plain(found.reason_code),
+            found.remote_reference and f"reference {found.remote_reference}",
+        ]
+    )
+    why = None if found.reason is None else tag("div", written(found.reason))
+    return tag("li", pill(found.finding), " ", when(found.found), facts, why)
 
 
 def _listed(key: str, items: Sequence[Markup], none: str | None = None) -> Markup | None:

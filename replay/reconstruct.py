@@ -233,7 +233,11 @@ def _call(row: Row, around: _Around) -> CallReplay:
 
 def _around(rows: RunRows) -> _Around:
     def finding(row: Row) -> ReconciliationReplay:
-        return ReconciliationReplay(**_pick(row, "finding", "method", "found_by", "reason_code"))
+        return ReconciliationReplay(
+            reason=_parsed(row["reason"]),
+            found=iso_time(row["start_ns"]) if row["time_known"] else None,
+            **_pick(row, "finding", "method", "found_by", "reason_code", "remote_reference"),
+        )
 
     return _Around(
         gates=gates_by_call(rows.gates),

@@ -43,9 +43,9 @@ class Submission:
     redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `duplicate_risk`: the same was asked for
     again before this was settled; `duplicate`: after it was found to be committed; both None where arguments and action
     are not recorded. `retried_in_doubt`: it took effect after an attempt of its own that may have too. `repeated_by` is such a
-    later call. `retry` answers whether a retry is safe for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `why` and
-    `next_step` are a sentence each. `not_found_settles_from` is when "not found" begins to prove that nothing happened.
-    `replay` is there where one call was asked for.
+    later call. `retry` answers whether a retry is safe for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `step` is a
+    word of `advice.Step`, `why` and `next_step` are a sentence each. `not_found_settles_from` is when "not found" begins to
+    prove that nothing happened. `replay` is there where one call was asked for.
     """
 
     call: str
@@ -75,6 +75,7 @@ class Submission:
     repeated_by: str | None
     retry: str
     why: str
+    step: str
     next_step: str
     not_found: str | None
     not_found_settles_from: str | None
@@ -95,6 +96,7 @@ def submissions(
     call: str | None = None,
     action: str | None = None,
     tool: str | None = None,
+    search: str | None = None,
     since_ns: int | None = None,
     until_ns: int | None = None,
     states: Iterable[str] = OPEN_STATES,
@@ -104,14 +106,17 @@ def submissions(
 ) -> list[Submission]:
     """The calls that fit, unsettled ones first, then those that may be done twice, each oldest first; the rest newest first.
 
-    `run` and `call` are beginnings of ids, `tool` is a name or `server/name`, the others are meant exactly. With `since_ns`
-    or `until_ns` (nanoseconds since 1970, UTC) calls whose time is not known are left out. `now_ns` replaces the clock that
-    ages are taken by. `total` of each is how many there are without `limit`.
+    `run` and `call` are beginnings of ids, `tool` is a name or `server/name`, the others are meant exactly; `search` is found,
+    in whatever case, in any of the six. With `since_ns` or `until_ns` (nanoseconds since 1970, UTC) calls whose time is not
+    known are left out. `now_ns` replaces the clock that ages are taken by. `total` of each is how many there are without
+    `limit`.
     """
-    wanted = {"run": run, "task": task, "session": session, "call": call, "action": action, "tool": tool, "source": origin}
+    wanted = {"run": run, "task": task, "session": session, "call": call, "action": action, "tool": tool}
     now_ns = time.time_ns() if now_ns is None else now_ns
     times = {"since_ns": since_ns, "until_ns": until_ns, "now_ns": now_ns}
-    rows = source.query("submissions", states=",".join(states), limit=limit, **wanted, **times).to_dicts()
+    rows = source.query(
+        "submissions", states=",".join(states), limit=limit, search=search, source=origin, **wanted, **times
+    ).to_dicts()
     return list(_built(source, rows))
 
 
@@ -199,6 +204,7 @@ def _submission(account: Account) -> Submission:
         duplicate=row["duplicate"] if row["repeats_known"] else None,
         retry=advice.retry.value,
         why=advice.why,
+        step=advice.step.value,
         next_step=accounts.next_step(account, advice),
         not_found=not_found,
         not_found_settles_from=settles_from,

@@ -111,6 +111,24 @@ def test_each_search_finds_its_own(history, source_of):
     assert state_counts(source, tool="send")["unsettled"] == 1
 
 
+@pytest.mark.parametrize("text", ["ORDER 7", "run-", "icket-17", "HAT-3", "bank/pay", "PAY"])
+def test_a_text_is_looked_for_in_ids_task_session_and_tool(history, source_of, text):
+    """In whatever case and wherever in them; the counts are of what is found."""
+    call = timed_out(history, action_id="order 7")
+    history.run("walk", task="errand", session="talk")
+    history.call("walk", "send", NONE, server="mail", side_effect=SideEffect.WRITE, action_id="letter")
+    source = source_of(history)
+
+    assert call in [one.call for one in submissions(source, search=text)]
+    assert sum(state_counts(source, search=text).values()) == len(submissions(source, search=text)) == 1
+
+
+def test_a_text_that_stands_nowhere_finds_nothing(history, source_of):
+    """A wildcard is text like any other."""
+    timed_out(history)
+    assert submissions(source_of(history), search="%") == []
+
+
 def test_calls_without_known_times_are_in_no_range(source_of):
     """They are listed where no range is asked for, with an age that is not known."""
     history = History(time_known=False)

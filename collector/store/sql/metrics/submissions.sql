@@ -8,9 +8,9 @@
 --   arguments in the run or with the same action id, rather one that took effect (`repeat_took`: done, open or no), which
 --   nobody knows where `repeats_known` is false
 -- excludes: calls of tools known to be reading; with $since_ns or $until_ns calls whose time is not known; $run and $call are
---   beginnings of ids, $tool is a name or `server/name`, $states are words with commas between them; `total` counts the calls
---   before $limit cuts the list
--- optional: source, run, call, task, session, action, tool, since_ns, until_ns, states, limit
+--   beginnings of ids, $tool is a name or `server/name`, $search is found in the ids of run, call and action, in task, session or
+--   `server/name`, $states are words with commas between them; `total` counts the calls before $limit cuts the list
+-- optional: source, search, run, call, task, session, action, tool, since_ns, until_ns, states, limit
 with wanted as (
     select
         *,
@@ -30,6 +30,15 @@ with wanted as (
         and ($session is null or session = $session)
         and ($action is null or action_id = $action)
         and ($tool is null or tool = $tool or concat(server, '/', tool) = $tool)
+        and (
+            $search is null
+            or position(lower($search) in lower(run_id)) > 0
+            or position(lower($search) in lower(call_id)) > 0
+            or position(lower($search) in lower(task)) > 0
+            or position(lower($search) in lower(session)) > 0
+            or position(lower($search) in lower(action_id)) > 0
+            or position(lower($search) in lower(concat(server, '/', tool))) > 0
+        )
         and ($since_ns is null or (time_known and started_ns >= $since_ns))
         and ($until_ns is null or (time_known and started_ns < $until_ns))
         and ($states is null or list_contains(string_split($states, ','), state))
