@@ -7,6 +7,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import secrets
 import threading
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolwitness.model.digest import KeyedDigest
+
+logger = logging.getLogger("toolwitness")
 
 _KEY_FILE = "digest.key"
 _KEY_BYTES = 32
@@ -161,22 +164,19 @@ class Journal:
         self._open: dict[str, bytes] = {}
         self._open_bytes = 0
         self.failures = 0
+        self._told = False
 
-    def started(self, attempt: OpenAttempt) -> None:
-        """Note that an attempt is about to be dispatched."""
-        self._keep({attempt.attempt_span_id: attempt.line().encode()})
-
-    def _keep(self, lines: dict[str, bytes]) -> bool:
-        """Write the lines of open attempts by span id; False where that failed."""
-        text = b"".join(lines.values())
+    def started(self, attempt: OpenAttempt) -> bool:
+        """Note that an attempt is about to be dispatched; False where that failed."""
+        line = attempt.line().encode()
         try:
             with self._lock:
-                self._file = self._file or _File(self._folder)
-                if self._file.size + len(text) > self._most_bytes:
+                file = self._file = self._file or _File(self._folder)
+                if file.size + len(line) > self._most_bytes:
                     raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))  # noqa: TRY301 -- like a disk that is full
-                self._file.append(text)
-                self._open.update(lines)
-                self._open_bytes += len(text)
+                file.append(line)
+                self._open[attempt.attempt_span_id] = line
+                self._open_bytes += len(line)
         except OSError:
             self.failures += 1
             return False
@@ -184,11 +184,13 @@ class Journal:
 
     def delivered(self, span_ids: Iterable[str]) -> None:
         """Note that the spans of these ids were delivered: the attempts among them are open no more."""
+        self._tell_failures()
         if not self._open:
             return
+        delivered = set(span_ids)
         try:
             with self._lock:
-                ended = self._open.keys() & set(span_ids)
+                ended = self._open.keys() & delivered
                 if self._file is None or not ended:
                     return
                 self._file.append("".join(f'"{each}"\n' for each in ended).encode())
@@ -197,6 +199,16 @@ class Journal:
                     self._renew(self._file)
         except OSError:
             self.failures += 1
+
+    def _tell_failures(self) -> None:
+        """Say once that the journal fails; not where a tool waits, since what listens to logs is the application's."""
+        if self.failures and not self._told:
+            self._told = True
+            logger.warning(
+                "toolwitness cannot write its journal in %s: what a tool did may stay unknown where this process dies. "
+                "Set TOOLWITNESS_STATE_DIR to a folder that can be written.",
+                self._folder,
+            )
 
     def _renew(self, old: _File) -> None:
         """Go on in a new file with what is open; where the process dies in between, both files tell the same."""
@@ -222,7 +234,7 @@ class Journal:
             with _taken(path) as handle:
                 if handle is not None:
                     found = _open_attempts(handle)
-                    if not found or self._keep({each.attempt_span_id: each.line().encode() for each in found}):
+                    if all(self.started(each) for each in found):
                         path.unlink()
         except OSError:
             self.failures += 1

@@ -147,6 +147,46 @@ def test_a_long_life_does_not_grow_the_file(tmp_path):
     assert own.read_text().startswith(opened("hangs").line())
 
 
+THREADS = """
+import threading
+def work(thread):
+    for number in range(3000):
+        name = f"{thread}{number}"
+        journal.started(OpenAttempt("call", "run", "t" * 32, name, "s" * 16, 1, "bank", "pay", 1))
+        if number % 100:
+            journal.delivered([name])
+threads = [threading.Thread(target=work, args=(thread,)) for thread in "wxyz"]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert journal.failures == 0
+"""
+
+
+def test_threads_lose_nothing_while_the_file_is_renewed(tmp_path):
+    """What many threads began and was not delivered is known after a crash, just that, and stands in one file."""
+    die(tmp_path, THREADS)
+    (size,) = (path.stat().st_size for path in files(tmp_path))
+    found = {attempt.attempt_span_id for attempt in Journal(tmp_path, "there").orphans()}
+
+    assert size < 1.1 * 1024 * 1024
+    assert found == {f"{thread}{number}" for thread in "wxyz" for number in range(0, 3000, 100)} | {"b"}
+
+
+def test_a_failing_journal_is_told_once(tmp_path, caplog):
+    """One warning says what it may cost and what to do; not before the next delivery, since a tool would wait for it."""
+    (tmp_path / "journal").write_text("not a folder")
+    journal = Journal(tmp_path)
+    journal.started(opened("a"))
+    before = caplog.messages[:]
+    journal.delivered([])
+    journal.started(opened("b"))
+    journal.delivered([])
+    (said,) = caplog.messages
+
+    assert before == []
+    assert "TOOLWITNESS_STATE_DIR" in said
+
+
 def test_beyond_its_size_a_line_counts_as_failed(tmp_path):
     """A collector that is away for long costs so much disk and no more; what was written before stays known."""
     journal = Journal(tmp_path, most_bytes=2 * len(opened("a").line()))

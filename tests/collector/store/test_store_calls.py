@@ -287,6 +287,27 @@ def test_open_calls_age_while_no_process_has_the_file_open(store, path, clock, c
     assert outcomes == [("unknown_commit",)]
 
 
+def test_the_file_keeps_how_long_an_attempt_may_be_open(store, path, clock, calls):
+    """Who opens it without saying judges by what was said last, also who only reads."""
+    call = only(calls(announced().rows))
+    store.close()
+    clock.now = call["last_attempt_ns"] + TIMEOUT_NS + 1
+    answers = []
+    for said in ({"open_timeout_s": 2 * 900}, {}, {"open_timeout_s": 900}, {}):
+        opened = Store.open(path, clock=clock, **said)
+        answers += opened.read(lambda cursor: cursor.sql("select outcome from calls").fetchall())
+        opened.close()
+    clock.now -= 1
+    Store.open(path, clock=clock).close()
+    clock.now += 1
+    reading = Store.open(path, read_only=True, clock=clock)
+    overdue = reading.overdue()
+    reading.close()
+
+    assert answers == [("pending",), ("pending",), ("unknown_commit",), ("unknown_commit",)]
+    assert overdue == 1
+
+
 def test_the_attempt_that_was_announced_is_one_attempt(calls):
     """An attempt and its announcement count once, and the attempt's own word holds."""
     history = History()
