@@ -96,6 +96,7 @@ ATTRIBUTE_OF = {
     "items_failed": "toolwitness.batch.items_failed",
     "items_unknown": "toolwitness.batch.items_unknown",
     "item_statuses": "toolwitness.batch.item_statuses",
+    "attempts_made": "toolwitness.call.attempts_made",
     "cancellation": "toolwitness.call.cancellation",
     "owner": "toolwitness.tool.owner",
     "settle_after_s": "toolwitness.tool.settle_after",

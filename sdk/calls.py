@@ -70,6 +70,7 @@ class CallScope(Dismissable):
         "_last_ns",
         "_observed",
         "asked",
+        "attempts_made",
         "begun",
         "closed",
         "decision",
@@ -107,6 +108,7 @@ class CallScope(Dismissable):
         self.facts = facts
         self.closed = self.begun = self.refused = self.held = self.asked = False
         self._attempts = count(1)
+        self.attempts_made = 0
         if continues is None:
             self.ordinal = next(run.call_ordinals)
         else:
@@ -114,6 +116,7 @@ class CallScope(Dismissable):
             self.id, self.decision, self.ordinal = continues.id, continues.decision, continues.ordinal
             self.server, self.definition = continues.server, continues.definition
             self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
+            self.attempts_made = continues.attempts_made
             self.held, self.asked = True, continues.asked
         self.open_attempts = 0
         self._last_ns = self.start_ns
@@ -224,7 +227,8 @@ class CallScope(Dismissable):
         """
         self.begun, self.held = True, False
         with guard:
-            return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport, unclaimed=unclaimed)
+            self.attempts_made = next(self._attempts)
+            return AttemptScope(self, self.attempts_made, retry_reason, backoff_ms, transport, unclaimed=unclaimed)
         return cast("AttemptScope", NO_SCOPE)
 
     def result(
@@ -314,6 +318,7 @@ class CallScope(Dismissable):
                 self.run.open_calls.pop(self.id, None)
                 self.recorder.proposals.forget(self)
                 copy, facts = self._observed or (None, {})
+                facts = {**facts, "attempts_made": self.attempts_made}
                 size = copy.size if copy is not None else NO_SIZE
                 self.recorder.note(size, "call_ended", self, self.recorder.clock(), copy, facts)
 

@@ -59,13 +59,17 @@ def gate_state(rows):
     return next((state for verdict, state in ranked.items() if verdict in {*verdicts, withdrawn}), GateState.CLEAR)
 
 
-def attempts_of(rows):
-    """(status, effect possible) of each attempt, in order; an announced one that never came is open."""
+def attempt_rows(rows):
+    """The row of each attempt, in order; an announced one that never came is open."""
     came = {row["span_id"] for row in rows if row["record"] == "attempt"}
     told = [row for row in rows if row["record"] == "attempt"]
     told += [row for row in rows if row["record"] == "attempt_start" and row["parent_span_id"] not in came]
-    told.sort(key=lambda row: (row["attempt_ordinal"], row["start_ns"]))
-    return [(status_of(row), row.get("sent") != "no" and not row.get("effect_ruled_out", False)) for row in told]
+    return sorted(told, key=lambda row: (row["attempt_ordinal"], row["start_ns"]))
+
+
+def is_possible(row):
+    """Whether an attempt may have taken effect."""
+    return row.get("sent") != "no" and not row.get("effect_ruled_out", False)
 
 
 def status_of(row):
@@ -87,60 +91,106 @@ def covered_until(row):
 
 def possible_effects(rows):
     """The rows of what may have taken effect: attempts and announcements, else the call itself."""
-    attempts = {row["parent_span_id"]: row for row in rows if row["record"] == "attempt_start"}
-    attempts |= {row["span_id"]: row for row in rows if row["record"] == "attempt"}
-    found = [row for row in attempts.values() if row.get("sent") != "no" and not row.get("effect_ruled_out", False)]
-    return found or [row for row in rows if row["record"] == "call"]
+    return list(filter(is_possible, attempt_rows(rows))) or [row for row in rows if row["record"] == "call"]
+
+
+def begun_until(rows):
+    """Until when all that may have taken effect had begun, as far as is known."""
+    begun = [row["start_ns"] for row in possible_effects(rows)]
+    return max([*begun, *([call_of(rows)["end_ns"]] if any(unseen_attempts(rows)) else [])], default=0)
+
+
+def ended_until(rows):
+    """Until when all that may have taken effect had ended; None where something is open or may still begin."""
+    effects = possible_effects(rows)
+    is_open = any(status_of(row) == "open" for row in effects if row["record"] != "call")
+    gone_on = any(row["start_ns"] > call_of(rows).get("end_ns", 0) for row in rows if row["record"] == "gate")
+    died = any(row.get("error_type") == "ProcessDied" for row in rows if row["record"] == "attempt")
+    over = died or (is_told(rows) and not gone_on)
+    return (
+        max(row["end_ns"] for row in effects) if effects and over and not is_open and not any(unseen_attempts(rows)) else None
+    )
 
 
 def settlement(rows):
     """What the findings come to."""
-    effects = possible_effects(rows)
     committed, denied = latest(rows, "committed"), latest(rows, "not_committed", "answer")
     if (
         denied is not None
-        and all(row["start_ns"] <= covered_until(denied) for row in effects)
+        and begun_until(rows) <= covered_until(denied)
         and (committed is None or denied["start_ns"] > committed["start_ns"])
     ):
         return Settled.NOT_COMMITTED
     if committed is not None:
         return Settled.COMMITTED
     absences = [row for row in rows if row.get("finding") == "not_committed" and row.get("basis") == "absence"]
-    ended = all(row["record"] != "attempt_start" for row in effects)
-    if any(ended and all(row["end_ns"] <= covered_until(absence) for row in effects) for absence in absences):
+    ended = ended_until(rows)
+    if ended is not None and any(ended <= covered_until(absence) for absence in absences):
         return Settled.NOT_COMMITTED
     return Settled.STILL_UNKNOWN if any(row["record"] == "reconciliation" for row in rows) else Settled.NO_FINDING
 
 
+def call_of(rows):
+    """The row of the call's own span; empty where it never came."""
+    return next((row for row in rows if row["record"] == "call"), {})
+
+
+def unseen_attempts(rows):
+    """(latest, earlier): whether the call tells of a latest attempt, and of some before it, that are not there."""
+    made = call_of(rows).get("attempts_made") or 0
+    seen = [row["attempt_ordinal"] for row in attempt_rows(rows)]
+    latest = made > max(seen, default=0)
+    return latest, made > len(seen) + latest
+
+
+def is_told(rows):
+    """Whether the call's own span knows of the latest attempt."""
+    call = call_of(rows)
+    made = call.get("attempts_made")
+    return bool(call) and (made is None or made >= max((row["attempt_ordinal"] for row in attempt_rows(rows)), default=0))
+
+
 def observation_of(rows):
-    """What came back; lost where an attempt ended well and the call's own span never came."""
-    call = next((row for row in rows if row["record"] == "call"), None)
-    if call is not None:
-        return ObservationStatus(call.get("observation", "none"))
-    lost = any(row.get("attempt_status") == "ok" for row in rows)
-    return ObservationStatus.CUT_BY_RECORDING if lost else ObservationStatus.NONE
+    """What came back; lost where the call's own span does not know of its latest attempt."""
+    if is_told(rows) or not attempt_rows(rows):
+        return ObservationStatus(call_of(rows).get("observation", "none"))
+    return ObservationStatus.NONE if status_of(attempt_rows(rows)[-1]) == "open" else ObservationStatus.CUT_BY_RECORDING
+
+
+def effects_of(rows):
+    """(latest, earlier) possible effects."""
+    latest_unseen, earlier_unseen = unseen_attempts(rows)
+    told = [(is_possible(row), (row.get("remote_status") or 0) >= 500) for row in attempt_rows(rows)]
+    before = told if latest_unseen else told[:-1]
+    last = (True, False) if latest_unseen else next(iter(told[-1:]), (False, False))
+    return last[0], earlier_unseen or all(last) or any(possible for possible, _ in before)
+
+
+def effect(possible):
+    """The word for it."""
+    return Effect.POSSIBLE if possible else Effect.NONE
 
 
 def evidence_of(rows):
     """The evidence about one call, told in plain Python; no call here is older than the time-out."""
-    attempts = attempts_of(rows)
-    status, possible = attempts[-1] if attempts else ("none", False)
-    doubtful = any(possible and status != "ok" for status, possible in attempts[:-1])
-    call = next((row for row in rows if row["record"] == "call"), {})
+    latest, earlier = effects_of(rows)
+    status = "unseen" if unseen_attempts(rows)[0] else next(map(status_of, attempt_rows(rows)[-1:]), "none")
     return Evidence(
         gate=gate_state(rows),
         attempt=LastAttempt(status),
-        last_effect=Effect.POSSIBLE if possible else Effect.NONE,
-        earlier_effect=Effect.POSSIBLE if doubtful else Effect.NONE,
+        last_effect=effect(latest),
+        earlier_effect=effect(earlier),
         observation=observation_of(rows),
-        access=Access.READS if call.get("side_effect") == "read" else Access.MAY_WRITE,
+        access=Access.READS if call_of(rows).get("side_effect") == "read" else Access.MAY_WRITE,
         settled=settlement(rows),
         age=Age.WITHIN,
     )
 
 
 SOMETIMES = {
-    "error_type": st.sampled_from([None, "TimeoutError"]),
+    "error_type": st.sampled_from([None, "TimeoutError", "ProcessDied"]),
+    "remote_status": st.sampled_from([None, None, 200, 502]),
+    "attempts_made": st.sampled_from([None, 0, 1, 2, 6]),
     "covers_until_ns": st.sampled_from([None, MONDAY_NS, MONDAY_NS + 3 * SECOND_NS]),
     "cancellation": st.sampled_from([None, None, "before_dispatch", "while_running"]),
 }
@@ -176,7 +226,7 @@ def told(history, number, call, story):
     before = len(history.rows)
     for ordinal, (kind, given_fields) in enumerate(story):
         takes = codec.FIELDS_OF[kind]
-        extra = {"attempt_ordinal": ordinal} if "attempt_ordinal" in takes else {}
+        extra = {"attempt_ordinal": ordinal + 1} if "attempt_ordinal" in takes else {}
         extra |= {"tool": "t"} if "tool" in takes else {}
         span_id, parent = f"{number:08x}{ordinal + 1:08x}", f"{number:08x}{ordinal + 101:08x}"
         history.add(RECORDS[kind](**ids, **given_fields, **extra), span_id=span_id, parent=parent)
