@@ -22,6 +22,7 @@ from toolwitness.model.enums import (
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
 from toolwitness.sdk.guard import UnknownWordError, guard, word
+from toolwitness.sdk.keyed import KeyedCall
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
@@ -40,6 +41,8 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
+_AFTER_EXECUTION = frozenset({GateKind.OUTPUT_VALIDATION, GateKind.RECOVERY})
+_STOPPING = frozenset({Verdict.DENY, Verdict.NEEDS_APPROVAL, Verdict.SKIP})
 TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
 
@@ -55,13 +58,15 @@ RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
 """Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
 
 
-class CallScope(Scope):
+class CallScope(KeyedCall):
     """One logical call, from its proposal to the observation. `id` is its key everywhere."""
 
     __slots__ = (
         "_attempts",
         "_last_ns",
         "_observed",
+        "_stopped_by",
+        "arguments",
         "asked",
         "begun",
         "closed",
@@ -77,6 +82,7 @@ class CallScope(Scope):
         "run",
         "server",
         "tool",
+        "tried",
     )
 
     def __init__(
@@ -91,6 +97,7 @@ class CallScope(Scope):
         parent_span_id: str | None = None,
         awaited: bool = False,
         continues: CallScope | None = None,
+        idempotency_key: str | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(run.recorder, run.trace_id, parent_span_id or run.span_id)
@@ -99,6 +106,9 @@ class CallScope(Scope):
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
         self.closed = self.begun = self.refused = self.held = self.asked = False
+        self.tried = False
+        self._begin(idempotency_key, continues)
+        self._stopped_by: set[Any] = set()
         self._attempts = count(1)
         if continues is None:
             self.ordinal = next(run.call_ordinals)
@@ -115,7 +125,7 @@ class CallScope(Scope):
         if decision is not None:
             decision.chosen.append(self.id)
         run.open_calls[self.id] = self
-        copy = arguments if type(arguments) is Projection else project(arguments)
+        self.arguments = copy = arguments if type(arguments) is Projection else project(arguments)
         self.recorder.note(copy.size, "call_proposed", self, copy)
         if awaited:  # by code that will find it by the provider's id, or by tool and arguments
             self.recorder.proposals.add(self, copy.value)
@@ -134,6 +144,20 @@ class CallScope(Scope):
     def answered(self) -> bool:
         """Whether what came back has been told."""
         return self._observed is not None
+
+    @property
+    def observed(self) -> tuple[Any, ...]:
+        """The copy of what came back, and what was told of it."""
+        return self._observed or (None, {})
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an enforced gate keeps the call from running."""
+        return bool(self._stopped_by)
+
+    def tell(self, facts: dict[str, Any]) -> None:
+        """Keep facts of a call in which nothing came back; what was told before stands."""
+        self._observed = self._observed or (None, facts)
 
     def takes(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is this call's: the same tool, the call open, nothing running in it."""
@@ -175,6 +199,9 @@ class CallScope(Scope):
             }
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
+            if not observed and facts["gate_kind"] not in _AFTER_EXECUTION:
+                self._stopped_by.discard(facts["gate_kind"])
+                self._stopped_by |= {facts["gate_kind"]} if facts["verdict"] in _STOPPING else set()
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -191,7 +218,7 @@ class CallScope(Scope):
         with guard:
             self.refused = True
             self._check_placeholders(Verdict.DENY, argument)
-            self._observed = self._observed or (None, {})
+            self.tell({})
 
     def pass_placeholders(self) -> None:
         """Record that after a refusal the same call came with arguments that hold no placeholder."""
@@ -216,6 +243,8 @@ class CallScope(Scope):
         `unclaimed`: a framework runs its tool in it, and a decorated function of that tool is this attempt and no call more.
         """
         self.begun, self.held = True, False
+        with guard:
+            self.watch_conflict()
         with guard:
             return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport, unclaimed=unclaimed)
         return cast("AttemptScope", NO_SCOPE)
@@ -294,6 +323,8 @@ class CallScope(Scope):
                 copy, facts = self._observed or (None, {})
                 size = copy.size if copy is not None else NO_SIZE
                 self.recorder.note(size, "call_ended", self, self.recorder.clock(), copy, facts)
+                if self.keyed is not None:
+                    self.keyed.look(self)
 
 
 def _check_names(facts: dict[str, Any]) -> None:
@@ -417,5 +448,10 @@ class AttemptScope(Scope):
                 self.call.open_attempts -= 1
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
                 facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
+                if self.call.key_digest is not None:
+                    facts["key_digest"] = self.call.key_digest
                 if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
                     self.recorder.concluded(self)
+                self.call.tried = True
+                if self.call.keyed is not None:
+                    self.call.keyed.attempted(self.ordinal, facts)
