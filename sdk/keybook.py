@@ -150,7 +150,8 @@ class Book:
     def _opened(self) -> Iterator[None]:
         """Hold the book, with everything in it that other processes wrote."""
         with lock:
-            if self._path is None:
+            # Python may let go of a generator here, and that of a tool ends its call: the second lock would wait for the first.
+            if self._path is None or self._handle is not None:
                 yield
                 return
             self._handle = _locked(self._path)
