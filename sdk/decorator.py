@@ -162,8 +162,10 @@ def _proposed(recorder: Recorder, scope: Scope | None, definition: ToolDefinitio
     if isinstance(scope, AttemptScope):
         return None
     call = recorder.proposals.of_tool(definition.name, arguments.value, context.latest.get())
-    if call is not None:
-        call.definition = call.definition or definition
+    here = recorder.run_here()
+    if call is None or call.is_paid or (here is not None and here.id != call.run.id):
+        return None
+    call.definition = call.definition or definition
     return call
 
 

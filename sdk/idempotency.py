@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from toolwitness.model.digest import KeyedDigest, keyed_digest
 from toolwitness.model.exceptions import IdempotencyConflictError, IdempotencyKeyError
 from toolwitness.sdk.canonical import exact_arguments
-from toolwitness.sdk.keybook import Book, lock, prune
+from toolwitness.sdk.keybook import Book, Ending, lock, prune
 
 if TYPE_CHECKING:
     from toolwitness.model.errors import OwnRule
@@ -69,6 +69,11 @@ class CallKey:
         if self._tries is not None:
             self._tries.add(ordinal, facts)
 
+    @property
+    def done(self) -> bool:
+        """Whether the call is known to have taken effect."""
+        return self._ended == Ending.DONE
+
     def look(self, call: CallScope) -> None:
         """Look whether the call ended for certain. Raises OSError where that cannot be written."""
         if self._book is None or self._tries is None:
@@ -98,6 +103,8 @@ class Keys:
         self._load, self._folder, self._rules = secret, folder, error_rules
         self._secret: Secret | None = None
         self._given = Book(forgets=True)
+        self.entered: set[RunScope] = set()
+        """The runs with an id of the application's that something runs in."""
 
     def of(self, call: CallScope) -> str:
         """The key of a call, the same each time.
@@ -199,6 +206,11 @@ class Keys:
     def _book(self, run: RunScope) -> Book:
         """The memory of a run. Raises IdempotencyKeyError where it could not outlive the process, and must."""
         root = run.root
+        if run.inferred and self.entered:
+            raise IdempotencyKeyError(
+                "this code is outside of any run, while a run is open in this process: if it was handed to a thread, hand "
+                "the run over by contextvars.copy_context().run, else begin a run of its own"
+            )
         if root.inherited and not root.named:
             raise IdempotencyKeyError(
                 "this run began in another process, which may make the same payment; give it an id by toolwitness.run(id=...)"

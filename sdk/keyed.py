@@ -67,6 +67,15 @@ class KeyedCall(Scope):
         """Whether there is anything by which other arguments would be a conflict."""
         return self.node is not None or self.given_key is not None or self.keyed is not None
 
+    @property
+    def is_paid(self) -> bool:
+        """Whether it has a key that is used up, so that what runs now with the same arguments is another call."""
+        if self.keyed is None:
+            return False
+        with contextlib.suppress(OSError):  # it is kept in mind, which will do for now
+            self.keyed.look(self._call)
+        return self.keyed.done
+
     def bind_arguments(self) -> None:
         """Before a decorated tool runs in this call: raise IdempotencyConflictError as `idempotency_key` does."""
         if self.comparable:

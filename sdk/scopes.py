@@ -99,6 +99,15 @@ class RunScope(Scope):
         """Whether the run ended."""
         return self._ended
 
+    def _enter(self) -> None:
+        super()._enter()
+        if self.named:
+            self.recorder.keys.entered.add(self)
+
+    def _leave(self) -> None:
+        super()._leave()
+        self.recorder.keys.entered.discard(self)
+
     @property
     def root(self) -> RunScope:
         """The run that this one is a part of, else itself."""
