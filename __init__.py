@@ -2,7 +2,7 @@
 
 `toolwitness.instrument()` before the agent starts, `@toolwitness.tool` on its tools, and where the loop is hand-written
 `toolwitness.run`, `toolwitness.decision` and `toolwitness.call`. Nothing here changes what the agent does: without
-`instrument()`, or with a collector that is dead, everything runs as it would.
+`instrument()`, or with a collector that is dead, everything runs as it would, and idempotency keys are the same.
 """
 
 from __future__ import annotations
@@ -140,15 +140,15 @@ def call(tool: str, arguments: Any = None, **facts: Any) -> CallScope:
     """Open the logical call that the model proposed. To be used as `with toolwitness.call("refund", args, id=...) as call:`.
 
     It belongs to the current decision, else to the run's latest. `facts`: `server`, `id` (the provider's call id),
-    `definition`, `via`, `action_id`, `node`, `depends_on` [calls or their ids], `parallel_group`, `reads`, `writes`,
-    `speculative`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
+    `definition`, `via`, `action_id`, `node`, `idempotency_key`, `depends_on` [calls or their ids], `parallel_group`, `reads`,
+    `writes`, `speculative`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
     `call.result(value)`; a tool decorated with `@toolwitness.tool` makes the attempt and tells the result by itself.
     """
     return cast("CallScope", _scope("call", tool, {"arguments": arguments, **facts}))
 
 
 def current_call() -> CallScope | None:
-    """The logical call that this code runs for; None outside of any."""
+    """The logical call that this code runs for; None outside of any. Its `idempotency_key` is what to send along."""
     from toolwitness.sdk import context
     from toolwitness.sdk.calls import AttemptScope, CallScope
 
@@ -159,13 +159,11 @@ def current_call() -> CallScope | None:
 
 
 def _scope(kind: str, subject: str | None, facts: dict[str, Any]) -> object:
-    """A scope of the active recorder, or one that records nothing."""
+    """A scope of the active recorder, or of one that records nothing; one that takes all and does nothing where we failed."""
     from toolwitness.sdk import setup
     from toolwitness.sdk.guard import guard
     from toolwitness.sdk.scope import NO_SCOPE
 
-    recorder = setup.active()
-    if recorder is not None:
-        with guard:
-            return getattr(recorder, kind)(subject, **facts)
+    with guard:
+        return getattr(setup.recorder(), kind)(subject, **facts)
     return NO_SCOPE

@@ -373,7 +373,7 @@ class Assembler(Executions):
             argument_sources=notes.edges.sources,
             novel_values=self._novel(call, copy, facts.get("observation", ObservationStatus.NONE)),
             minimal=notes.minimal or minimal,
-            flags=(Flag.REDACTED_COPY_IN_ARGUMENTS,) if notes.flagged or call.refused else (),
+            flags=_flags(call, notes),
             **self._discovery(call),
             **told_facts(call),
             **{**facts, "error_type": type_name(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
@@ -420,7 +420,8 @@ class Assembler(Executions):
             "owner": label(_first(definition, call.definition, "owner")),
             "settle_after_s": _first(definition, call.definition, "settle_after_s"),
             "action_id": label(given.get("action_id")),
-            "node": label(given.get("node")),
+            "node": label(str(call.node) if type(call.node) is int else call.node),
+            "key_digest": call.key_digest,
         }
 
     def _novel(self, call: CallScope, copy: Projection | None, status: ObservationStatus) -> int | None:
@@ -467,6 +468,14 @@ def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) 
     if definition is not None:
         return definition.server
     return tool_name(call.server, registered=known) if call.server else ""
+
+
+def _flags(call: CallScope, notes: _CallNotes) -> tuple[Flag, ...]:
+    found = {
+        Flag.REDACTED_COPY_IN_ARGUMENTS: notes.flagged or call.refused,
+        Flag.IDEMPOTENCY_CONFLICT: call.conflicting,
+    }
+    return tuple(flag for flag, holds in found.items() if holds)
 
 
 def _copied(value: Any, copy: Projection) -> Any:

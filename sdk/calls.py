@@ -23,8 +23,8 @@ from toolwitness.model.enums import (
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
 from toolwitness.sdk.batches import batch_facts, status_of
-from toolwitness.sdk.called_off import Dismissable
 from toolwitness.sdk.guard import UnknownWordError, guard, word
+from toolwitness.sdk.keyed import KeyedCall
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
@@ -43,6 +43,8 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
+_AFTER_EXECUTION = frozenset({GateKind.OUTPUT_VALIDATION, GateKind.RECOVERY})
+_STOPPING = frozenset({Verdict.DENY, Verdict.NEEDS_APPROVAL, Verdict.SKIP})
 TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
 
@@ -62,13 +64,15 @@ RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
 """Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
 
 
-class CallScope(Dismissable):
+class CallScope(KeyedCall):
     """One logical call, from its proposal to the observation. `id` is its key everywhere."""
 
     __slots__ = (
         "_attempts",
         "_last_ns",
         "_observed",
+        "_stopped_by",
+        "arguments",
         "asked",
         "attempts_made",
         "begun",
@@ -85,6 +89,7 @@ class CallScope(Dismissable):
         "run",
         "server",
         "tool",
+        "tried",
     )
 
     def __init__(
@@ -99,6 +104,7 @@ class CallScope(Dismissable):
         parent_span_id: str | None = None,
         awaited: bool = False,
         continues: CallScope | None = None,
+        idempotency_key: str | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(run.recorder, run.trace_id, parent_span_id or run.span_id)
@@ -107,6 +113,9 @@ class CallScope(Dismissable):
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
         self.closed = self.begun = self.refused = self.held = self.asked = False
+        self.tried = False
+        self._begin(idempotency_key, continues)
+        self._stopped_by: set[Any] = set()
         self._attempts = count(1)
         self.attempts_made = 0
         if continues is None:
@@ -125,7 +134,7 @@ class CallScope(Dismissable):
         if decision is not None:
             decision.chosen.append(self.id)
         run.open_calls[self.id] = self
-        copy = arguments if type(arguments) is Projection else project(arguments)
+        self.arguments = copy = arguments if type(arguments) is Projection else project(arguments)
         self.recorder.note(copy.size, "call_proposed", self, copy)
         if awaited:  # by code that will find it by the provider's id, or by tool and arguments
             self.recorder.proposals.add(self, copy.value)
@@ -144,6 +153,20 @@ class CallScope(Dismissable):
     def answered(self) -> bool:
         """Whether what came back has been told."""
         return self._observed is not None
+
+    @property
+    def observed(self) -> tuple[Any, ...]:
+        """The copy of what came back, and what was told of it."""
+        return self._observed or (None, {})
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an enforced gate keeps the call from running."""
+        return bool(self._stopped_by)
+
+    def tell(self, facts: dict[str, Any]) -> None:
+        """Keep facts of a call in which nothing came back; what was told before stands."""
+        self._observed = self._observed or (None, facts)
 
     def takes(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is this call's: the same tool, the call open, nothing running in it."""
@@ -185,6 +208,9 @@ class CallScope(Dismissable):
             }
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
+            if not observed and facts["gate_kind"] not in _AFTER_EXECUTION:
+                self._stopped_by.discard(facts["gate_kind"])
+                self._stopped_by |= {facts["gate_kind"]} if facts["verdict"] in _STOPPING else set()
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -201,7 +227,7 @@ class CallScope(Dismissable):
         with guard:
             self.refused = True
             self._check_placeholders(Verdict.DENY, argument)
-            self._observed = self._observed or (None, {})
+            self.tell({})
 
     def pass_placeholders(self) -> None:
         """Record that after a refusal the same call came with arguments that hold no placeholder."""
@@ -226,6 +252,8 @@ class CallScope(Dismissable):
         `unclaimed`: a framework runs its tool in it, and a decorated function of that tool is this attempt and no call more.
         """
         self.begun, self.held = True, False
+        with guard:
+            self.watch_conflict()
         with guard:
             self.attempts_made = next(self._attempts)
             return AttemptScope(self, self.attempts_made, retry_reason, backoff_ms, transport, unclaimed=unclaimed)
@@ -321,6 +349,8 @@ class CallScope(Dismissable):
                 facts = {**facts, "attempts_made": self.attempts_made}
                 size = copy.size if copy is not None else NO_SIZE
                 self.recorder.note(size, "call_ended", self, self.recorder.clock(), copy, facts)
+                if self.keyed is not None:
+                    self.keyed.look(self)
 
 
 def _check_names(facts: dict[str, Any]) -> None:
@@ -443,4 +473,9 @@ class AttemptScope(Scope):
                 self.call.last_status = self._status or AttemptStatus.OK
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
                 facts = {**self._learned, **said, "attempt_status": self.call.last_status}
+                if self.call.key_digest is not None:
+                    facts["key_digest"] = self.call.key_digest
                 self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)
+                self.call.tried = True
+                if self.call.keyed is not None:
+                    self.call.keyed.attempted(self.ordinal, facts)

@@ -76,6 +76,7 @@ class Executions:
             decision_id=opened.decision_id,
             call_ordinal=opened.call_ordinal,
             side_effect=SideEffect(opened.side_effect),
+            key_digest=opened.key_digest or (None if call is None else call.key_digest),
             **self._of(opened.run_id, opened.subject),
         )
         at = opened.started_ns
@@ -90,6 +91,7 @@ class Executions:
             attempt_status=AttemptStatus.ERROR,
             error_class=ErrorClass.UNKNOWN_COMMIT,  # only attempts that may write are in the journal
             error_type=PROCESS_DIED,
+            key_digest=opened.key_digest,
             **self._of(opened.run_id, opened.subject),
         )
         place = Place(opened.trace_id, opened.attempt_span_id, opened.call_id, opened.started_ns, by_ns)

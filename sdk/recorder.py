@@ -18,12 +18,13 @@ from toolwitness.sdk import context
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.clock import Clock, Ids, RandomIds
 from toolwitness.sdk.guard import UnknownWordError, guard
+from toolwitness.sdk.idempotency import Keys, Secret
 from toolwitness.sdk.late import late_imports
 from toolwitness.sdk.proposals import Proposals
 from toolwitness.sdk.scope import NO_SIZE, Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
-from toolwitness.sdk.worker import InlineSink, Sink, Worker
+from toolwitness.sdk.worker import InlineSink, SilentSink, Sink, Worker
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -38,13 +39,14 @@ class Recorder:
 
     `exporter` is a standard span exporter, or a function that makes one (called again after a fork). An `inline` recorder
     has no thread: notes are worked off at once, as importers and tests want it. `source` and `time_known` go on every span.
-    Without `fingerprints` redacted values have none.
+    Without `fingerprints` redacted values have none. Without an `exporter` nothing is recorded: scopes have ids and idempotency
+    keys as always, and go on with runs that another recorder began.
     """
 
     def __init__(
         self,
         *,
-        exporter: SpanExporter | Callable[[], SpanExporter],
+        exporter: SpanExporter | Callable[[], SpanExporter] | None,
         clock: Clock,
         key: bytes,
         ids: Ids | None = None,
@@ -58,6 +60,7 @@ class Recorder:
         export_interval_s: float = 0.2,
         journal: Journal | None = None,
         error_rules: Sequence[OwnRule] = (),
+        keys: Keys | None = None,
     ) -> None:
         self.clock, self.ids = clock, ids or RandomIds()
         self._new_process()
@@ -67,6 +70,8 @@ class Recorder:
         self.proposals = Proposals()
         self._journal = journal
         self._key = key
+        self.keys = keys or Keys(lambda: Secret(key, lasts=True), None, error_rules)
+        self._silent = exporter is None
         make_assembler = partial(
             _assembler,
             key=key,
@@ -81,7 +86,9 @@ class Recorder:
         )
         self._sink: Sink
         delivered = None if journal is None else partial(_note_delivery, journal)
-        if inline:
+        if exporter is None:
+            self._sink = SilentSink()
+        elif inline:
             ready = exporter() if callable(exporter) else exporter
             self._sink = InlineSink(ready, make_assembler(), delivered)
         else:
@@ -108,7 +115,7 @@ class Recorder:
     def run(self, task: str | None = None, **facts: Any) -> RunScope:
         """Begin a run; inside another run, a part of it unless it has an id of its own."""
         outer = context.current.get()
-        if isinstance(outer, Scope) and outer.recorder is self:
+        if isinstance(outer, Scope) and self._goes_on_in(outer):
             return RunScope(
                 self, trace_id=outer.trace_id, outer=run_of(outer), parent_span_id=outer.span_id, task=task, **facts
             )
@@ -117,11 +124,14 @@ class Recorder:
     def run_here(self) -> RunScope | None:
         """The run that we are in; None outside of any."""
         scope = context.current.get()
-        return run_of(scope) if isinstance(scope, Scope) and scope.recorder is self else None
+        return run_of(scope) if isinstance(scope, Scope) and self._goes_on_in(scope) else None
 
     def current_run(self) -> RunScope:
         """The run that we are in; outside of any, one that is inferred from the application's trace."""
         return self.run_here() or RunScope(self, trace_id=context.application_trace_id() or self.ids.trace_id(), inferred=True)
+
+    def _goes_on_in(self, scope: Scope) -> bool:
+        return self._silent or scope.recorder is self
 
     def decision(self, model: str | None = None, **facts: Any) -> DecisionScope:
         """Begin a model step in the current run."""
@@ -130,7 +140,7 @@ class Recorder:
     def call(self, tool: str, arguments: Any = None, **facts: Any) -> CallScope:
         """Propose a call in the current decision, else in the run's latest; inside a tool, a call of its own."""
         scope = context.current.get()
-        if isinstance(scope, CallScope | AttemptScope) and scope.recorder is self:
+        if isinstance(scope, CallScope | AttemptScope) and self._goes_on_in(scope):
             return CallScope(run_of(scope), tool, arguments, parent_span_id=scope.span_id, **facts)
         run = self.current_run()
         latest = run.last_decision
@@ -151,6 +161,8 @@ class Recorder:
 
     def announce(self, attempt: AttemptScope) -> None:
         """Before an attempt that may write runs: one line in the journal, and a span of its own."""
+        if self._silent:
+            return
         with guard:
             call = attempt.call
             known = call.definition is not None
@@ -168,6 +180,7 @@ class Recorder:
                 call.ordinal,
                 call.side_effect.value,
                 call.run.subject,
+                call.key_digest,
             )
             if self._journal is not None:
                 self._journal.started(opened)

@@ -18,6 +18,7 @@ from toolwitness.sdk.labels import identifier
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
 if TYPE_CHECKING:
+    from toolwitness.sdk.keybook import Book
     from toolwitness.sdk.recorder import Recorder
 
 
@@ -27,7 +28,9 @@ class RunScope(Scope):
     __slots__ = (
         "_ended",
         "_heard",
+        "_root",
         "agent",
+        "book",
         "budget",
         "call_ordinals",
         "category",
@@ -36,6 +39,7 @@ class RunScope(Scope):
         "inferred",
         "labels",
         "last_decision",
+        "named",
         "nested",
         "open_calls",
         "outcome",
@@ -70,7 +74,12 @@ class RunScope(Scope):
         super().__init__(recorder, trace_id, parent_span_id)
         shared = outer if id is None else None
         self.nested = shared is not None
-        self.id: str = identifier(id) or (shared.id if shared is not None else trace_id)
+        self._root = None if shared is None else shared.root
+        given = identifier(id)
+        self.named = given is not None
+        """Whether the application gave it an id, by which a later process may go on with it."""
+        self.id: str = given or (shared.id if shared is not None else trace_id)
+        self.book: Book | None = None
         self.task, self.agent, self.category, self.trial, self.session = task, agent, category, trial, session
         self.labels = labels
         # A run inside a run is about the same one, unless it says otherwise.
@@ -100,6 +109,20 @@ class RunScope(Scope):
     def over(self) -> bool:
         """Whether the run ended."""
         return self._ended
+
+    def _enter(self) -> None:
+        super()._enter()
+        if self.named:
+            self.recorder.keys.entered.add(self)
+
+    def _leave(self) -> None:
+        super()._leave()
+        self.recorder.keys.entered.discard(self)
+
+    @property
+    def root(self) -> RunScope:
+        """The run that this one is a part of, else itself."""
+        return self if self._root is None else self._root
 
     def message(self, role: str, text: str) -> None:
         """Tell a system or user text that the model reads, so that argument values can be traced to it."""

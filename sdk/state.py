@@ -71,14 +71,15 @@ class OpenAttempt(NamedTuple):
     call_ordinal: int | None = None
     side_effect: str = "unknown"
     subject: KeyedDigest | None = None
+    key_digest: KeyedDigest | None = None
 
     def line(self) -> str:
         """The line of the journal, written by hand since a tool waits for it."""
-        call, run, trace, attempt, start, ordinal, server, tool, started, decision, position, effect, subject = self
+        call, run, trace, attempt, start, ordinal, server, tool, started, decision, position, effect, subject, key = self
         return (
             f"[{_text(call)},{_text(run)},{_text(trace)},{_text(attempt)},{_text(start)},{ordinal},{_text(server)},{_text(tool)},"
             f"{started},{_text_or_null(decision)},{'null' if position is None else position},{_text(effect)},"
-            f"{_text_or_null(subject)}]\n"
+            f"{_text_or_null(subject)},{_text_or_null(key)}]\n"
         )
 
 

@@ -364,3 +364,21 @@ class InlineSink:
     def close(self, timeout_s: float) -> bool:
         """Export what there is; the exporter belongs to the caller."""
         return self.flush(timeout_s)
+
+
+class SilentSink:
+    """A `Sink` where nothing is recorded."""
+
+    dropped = 0
+
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:  # noqa: ARG002 -- a Sink's signature
+        """Take a note and keep nothing of it."""
+        return True
+
+    def flush(self, timeout_s: float) -> bool:  # noqa: ARG002 -- a Sink's signature
+        """Nothing waits."""
+        return True
+
+    def close(self, timeout_s: float) -> bool:  # noqa: ARG002 -- a Sink's signature
+        """Nothing waits."""
+        return True
