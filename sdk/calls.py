@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +28,7 @@ from toolwitness.sdk.called_off import Dismissable
 from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
+from toolwitness.sdk.terms import GRANTS, PROPOSED, read_terms
 
 if TYPE_CHECKING:
     from toolwitness.sdk.scopes import DecisionScope, RunScope
@@ -69,7 +71,9 @@ class CallScope(Dismissable):
         "_attempts",
         "_last_ns",
         "_observed",
+        "approved",
         "asked",
+        "began_ns",
         "begun",
         "closed",
         "decision",
@@ -105,7 +109,8 @@ class CallScope(Dismissable):
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
-        self.closed = self.begun = self.refused = self.held = self.asked = False
+        self.closed = self.begun = self.refused = self.held = self.asked = self.approved = False
+        self.began_ns: int | None = None  # the start of the latest attempt
         self._attempts = count(1)
         if continues is None:
             self.ordinal = next(run.call_ordinals)
@@ -114,7 +119,7 @@ class CallScope(Dismissable):
             self.id, self.decision, self.ordinal = continues.id, continues.decision, continues.ordinal
             self.server, self.definition = continues.server, continues.definition
             self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
-            self.held, self.asked = True, continues.asked
+            self.held, self.asked, self.approved = True, continues.asked, continues.approved
         self.open_attempts = 0
         self._last_ns = self.start_ns
         self._observed: tuple[Any, ...] | None = None
@@ -165,10 +170,19 @@ class CallScope(Dismissable):
         pointers: Sequence[str] = (),
         keywords: Sequence[str] = (),
         approver: str | None = None,
+        arguments: Any = PROPOSED,
+        approval_id: str | int | None = None,
+        expires_at: datetime | float | None = None,
+        resource_version: str | None = None,
+        items: Sequence[str] | None = None,
     ) -> None:
-        """Record a check's answer. `observed` marks one that could not have stopped the call."""
+        """Record a check's answer. `observed` marks one that could not have stopped the call.
+
+        A confirmation binds to the `arguments` that were approved (without them, those proposed) and to what else it names
+        (`docs/facts.md`).
+        """
         with guard:
-            facts = {
+            facts: dict[str, Any] = {
                 "gate_kind": word(GateKind, kind),
                 "verdict": word(Verdict, verdict),
                 "gate_mode": GateMode.OBSERVED if observed else GateMode.ENFORCED,
@@ -182,6 +196,9 @@ class CallScope(Dismissable):
             }
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
+                self.approved = facts["verdict"] in GRANTS
+                terms = (arguments, approval_id, expires_at, resource_version, items)
+                facts["terms"] = read_terms(facts["verdict"], terms, begun=self.begun)
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -266,11 +283,14 @@ class CallScope(Dismissable):
             }
             self._observed = (copy, facts)
 
-    def executed(self, arguments: Any) -> None:
-        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed."""
+    def executed(self, arguments: Any, *, resource_version: str | None = None) -> None:
+        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed.
+
+        `resource_version` is the version of what it works on, to be held against the one that was approved.
+        """
         with guard:
             copy = arguments if type(arguments) is Projection else project(arguments)
-            self.recorder.note(copy.size, "executed", self, copy)
+            self.recorder.note(copy.size, "executed", self, copy, resource_version)
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
@@ -366,6 +386,7 @@ class AttemptScope(Scope):
         self.ended = self.handed_over = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
+        call.began_ns = self.start_ns
         self.announced = call.side_effect is not SideEffect.READ
         if self.announced:
             self.recorder.announce(self)
