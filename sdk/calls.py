@@ -328,7 +328,7 @@ class CallScope(Dismissable):
         """End the call; only the first time counts."""
         with guard:
             if not self.closed and not self.inherited:
-                if self.last_status is AttemptStatus.CANCELLED and self._observed is None:
+                if self.last_status is AttemptStatus.CANCELLED and self._observed is None and not self.held:
                     self.cancel()
                 self.closed = True
                 self.run.open_calls.pop(self.id, None)
