@@ -14,6 +14,7 @@ from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.digest import digest, keyed_digest
 from toolwitness.model.enums import Contract, Flag, GateKind, GateMode, Known, Verdict
 from toolwitness.model.json_text import parsed
+from toolwitness.model.names import APPROVAL_UNCLEAR
 from toolwitness.model.records import Gate
 from toolwitness.redaction import Projection
 from toolwitness.sdk.executions import Executions
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 _CALLS_KEPT = 1024
 _USES_KEPT = 16 * 1024
-UNCLEAR = "approval_unclear"
-"""The reason code of the observed gate that could not tell whether what ran was what had been approved."""
 
 
 @dataclass(slots=True)
@@ -150,9 +149,9 @@ class Approvals(Executions):
         terms, same = bound.granted.terms, self._sameness(call, bound)
         if same is Known.NO:
             self._tell(call, bound, Flag.APPROVAL_VOID, began_ns)
-        elif same is Known.UNKNOWN and UNCLEAR not in bound.told:
-            bound.told.add(UNCLEAR)
-            self._look(call, Verdict.SKIP, UNCLEAR, began_ns)
+        elif same is Known.UNKNOWN and APPROVAL_UNCLEAR not in bound.told:
+            bound.told.add(APPROVAL_UNCLEAR)
+            self._look(call, Verdict.SKIP, APPROVAL_UNCLEAR, began_ns)
         if timed and terms.expires_ns is not None and began_ns > terms.expires_ns:
             self._tell(call, bound, Flag.APPROVAL_EXPIRED, began_ns)
         if self._used_by(terms.approval_id, call) != call.id:
