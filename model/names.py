@@ -14,6 +14,8 @@ UNREGISTERED = "(unregistered)"
 
 PROCESS_DIED = "ProcessDied"
 """The error type of an attempt whose process was gone before its end was delivered. Its span ends when that was found out."""
+APPROVAL_UNCLEAR = "approval_unclear"
+"""The reason code of the gate that could not tell whether what ran was what had been approved."""
 
 OPERATION = "gen_ai.operation.name"
 RECORD = "toolwitness.record"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +28,7 @@ from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.keyed import KeyedCall
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
+from toolwitness.sdk.terms import GRANTS, PROPOSED, read_terms
 
 if TYPE_CHECKING:
     from toolwitness.sdk.scopes import DecisionScope, RunScope
@@ -72,9 +74,11 @@ class CallScope(KeyedCall):
         "_last_ns",
         "_observed",
         "_stopped_by",
+        "approved",
         "arguments",
         "asked",
         "attempts_made",
+        "began_ns",
         "begun",
         "closed",
         "decision",
@@ -112,8 +116,9 @@ class CallScope(KeyedCall):
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
-        self.closed = self.begun = self.refused = self.held = self.asked = False
+        self.closed = self.begun = self.refused = self.held = self.asked = self.approved = False
         self.tried = False
+        self.began_ns: int | None = None  # the start of the latest attempt
         self._begin(idempotency_key, continues)
         self._stopped_by: set[Any] = set()
         self._attempts = count(1)
@@ -126,7 +131,7 @@ class CallScope(KeyedCall):
             self.server, self.definition = continues.server, continues.definition
             self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
             self.attempts_made = continues.attempts_made
-            self.held, self.asked = True, continues.asked
+            self.held, self.asked, self.approved = True, continues.asked, continues.approved
         self.open_attempts = 0
         self._last_ns = self.start_ns
         self._observed: tuple[Any, ...] | None = None
@@ -191,10 +196,19 @@ class CallScope(KeyedCall):
         pointers: Sequence[str] = (),
         keywords: Sequence[str] = (),
         approver: str | None = None,
+        arguments: Any = PROPOSED,
+        approval_id: str | int | None = None,
+        expires_at: datetime | float | None = None,
+        resource_version: str | None = None,
+        items: Sequence[str] | None = None,
     ) -> None:
-        """Record a check's answer. `observed` marks one that could not have stopped the call."""
+        """Record a check's answer. `observed` marks one that could not have stopped the call.
+
+        A confirmation binds to the `arguments` that were approved (without them, those proposed) and to what else it names
+        (`docs/facts.md`).
+        """
         with guard:
-            facts = {
+            facts: dict[str, Any] = {
                 "gate_kind": word(GateKind, kind),
                 "verdict": word(Verdict, verdict),
                 "gate_mode": GateMode.OBSERVED if observed else GateMode.ENFORCED,
@@ -208,6 +222,9 @@ class CallScope(KeyedCall):
             }
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
+                self.approved = facts["verdict"] in GRANTS
+                terms = (arguments, approval_id, expires_at, resource_version, items)
+                facts["terms"] = read_terms(facts["verdict"], terms, begun=self.begun)
             if not observed and facts["gate_kind"] not in _AFTER_EXECUTION:
                 self._stopped_by.discard(facts["gate_kind"])
                 self._stopped_by |= {facts["gate_kind"]} if facts["verdict"] in _STOPPING else set()
@@ -298,11 +315,14 @@ class CallScope(KeyedCall):
             }
             self._observed = (copy, facts)
 
-    def executed(self, arguments: Any) -> None:
-        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed."""
+    def executed(self, arguments: Any, *, resource_version: str | None = None) -> None:
+        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed.
+
+        `resource_version` is the version of what it works on, to be held against the one that was approved.
+        """
         with guard:
             copy = arguments if type(arguments) is Projection else project(arguments)
-            self.recorder.note(copy.size, "executed", self, copy)
+            self.recorder.note(copy.size, "executed", self, copy, resource_version)
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
@@ -340,7 +360,7 @@ class CallScope(KeyedCall):
         """End the call; only the first time counts."""
         with guard:
             if not self.closed and not self.inherited:
-                if self.last_status is AttemptStatus.CANCELLED and self._observed is None:
+                if self.last_status is AttemptStatus.CANCELLED and self._observed is None and not self.held:
                     self.cancel()
                 self.closed = True
                 self.run.open_calls.pop(self.id, None)
@@ -400,6 +420,7 @@ class AttemptScope(Scope):
         self.ended = self.handed_over = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
+        call.began_ns = self.start_ns
         if call.side_effect is not SideEffect.READ:
             self.recorder.announce(self)
 

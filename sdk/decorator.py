@@ -142,6 +142,8 @@ def _open(
         if isinstance(scope, AttemptScope) and scope.claim(definition, arguments.value):
             scope.call.definition = scope.call.definition or definition
             scope.call.ran = (definition, counting)
+            if scope.call.approved:
+                scope.call.executed(arguments)
             return None, False
         call = _proposed(recorder, scope, definition, arguments)
         owned = call is None

@@ -33,6 +33,7 @@ class _Notes:
     """What the reader of errors keeps on a call; the call's own are the worker's."""
 
     failed: dict[str, Any] | None = None
+    only_accepted: bool = False
     definition: None = None
 
 

@@ -9,7 +9,7 @@ from toolwitness.sdk.labels import label
 if TYPE_CHECKING:
     from toolwitness.sdk.calls import CallScope
 
-_MOST_NAMES = 256
+_MOST_NAMES = 1000
 
 
 def told_facts(call: CallScope) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def told_facts(call: CallScope) -> dict[str, Any]:
 
 
 def names(given: Any) -> tuple[str, ...]:
-    """The texts of a list, each as a label, without repetition and at most 256; one text alone is a list of one."""
+    """The texts of a list, each as a label, without repetition and at most 1000; one text alone is a list of one."""
     listed = [given] if type(given) is str else given if type(given) in {list, tuple} else []
     return tuple(dict.fromkeys(filter(None, map(label, listed[:_MOST_NAMES]))))
 
