@@ -85,7 +85,8 @@ def _raised(attempt: AttemptReplay) -> Markup | None:
 
 
 def _finding(found: ReconciliationReplay) -> Markup:
-    facts = _details([f"by {plain(found.method)}", found.found_by, found.reason_code and plain(found.reason_code)])
+    code = found.reason_code and plain(found.reason_code)
+    facts = _details([f"by {plain(found.method)}", found.found_by, code, found.reason, found.remote_reference, found.found])
     return tag("li", pill(found.finding), facts)
 
 

@@ -65,12 +65,15 @@ class AttemptReplay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconciliationReplay:
-    """What was found out later about an unknown commit."""
+    """What was found out later about an unknown commit; `reason` is a person's or a service's own, redacted."""
 
     finding: str
     method: str
     found_by: str | None
     reason_code: str | None
+    reason: str | None
+    remote_reference: str | None
+    found: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
