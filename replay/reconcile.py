@@ -152,6 +152,9 @@ def store_finding(source: Source, row: Row, judged: Judged, word: Word, *, asked
 
     Raises SettlementError where it was not stored.
     """
+    store = cast("Store | RemoteStore", source.backend)
+    if isinstance(store, Store) and store.read_only:
+        raise SettlementError(f"{source.where} is open for reading only; findings are stored within replay.load.open_ledger")
     record = _record(row, judged, word)
     place = Place(
         making.ids.trace_id(),
@@ -161,7 +164,7 @@ def store_finding(source: Source, row: Row, judged: Judged, word: Word, *, asked
         making.clock(),
         links=((row["trace_id"], row["span_id"]),),
     )
-    sink = sink_of(cast("Store | RemoteStore", source.backend))
+    sink = sink_of(store)
     sink.export([build_span(record, place, _RESOURCE)])
     if not sink.receipt.stored:
         raise SettlementError(f"the finding about call {row['call_id']} was not stored: {_why_not(sink.receipt.rejected)}")
