@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -115,8 +117,9 @@ def _answer(due: Due, runner: asyncio.Runner, secret: bytes | None) -> Any:
     """What the query answers; one that is async runs on the one loop of the command."""
     if due.query is None:
         raise SettlementError(f"no reconciler is registered for {due.tool}")
-    given = due.query(unknown_commit(due.row, secret=secret))
-    return runner.run(_awaited(given)) if inspect.isawaitable(given) else given
+    with redirect_stdout(sys.stderr):  # what the application prints is no answer of ours
+        given = due.query(unknown_commit(due.row, secret=secret))
+        return runner.run(_awaited(given)) if inspect.isawaitable(given) else given
 
 
 async def _awaited(given: Any) -> Any:
