@@ -85,8 +85,7 @@ def _raised(attempt: AttemptReplay) -> Markup | None:
 
 
 def _finding(found: ReconciliationReplay) -> Markup:
-    code = found.reason_code and plain(found.reason_code)
-    facts = _details([f"by {plain(found.method)}", found.found_by, code, found.reason, found.remote_reference, found.found])
+    facts = _details([f"by {plain(found.method)}", found.found_by, found.reason_code and plain(found.reason_code)])
     return tag("li", pill(found.finding), facts)
 
 

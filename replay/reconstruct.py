@@ -221,10 +221,7 @@ def _call(row: Row, around: _Around) -> CallReplay:
 
 def _around(rows: RunRows) -> _Around:
     def finding(row: Row) -> ReconciliationReplay:
-        picked = _pick(row, "finding", "method", "found_by", "reason_code", "remote_reference")
-        reason = _parsed(row["reason"])
-        said = row["reason"] if isinstance(reason, dict | list | int | float) else reason
-        return ReconciliationReplay(**picked, reason=said, found=iso_time(row["start_ns"]))
+        return ReconciliationReplay(**_pick(row, "finding", "method", "found_by", "reason_code"))
 
     return _Around(
         gates=_by_call(rows.gates, _gate),

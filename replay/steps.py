@@ -65,15 +65,12 @@ class AttemptReplay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconciliationReplay:
-    """What was found out later about an unknown commit; `reason` is a person's or a service's own, redacted."""
+    """What was found out later about an unknown commit."""
 
     finding: str
     method: str
     found_by: str | None
     reason_code: str | None
-    reason: str | None
-    remote_reference: str | None
-    found: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

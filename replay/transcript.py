@@ -19,7 +19,6 @@ from toolwitness.replay.steps import (
     AttemptReplay,
     CallReplay,
     GateReplay,
-    ReconciliationReplay,
     RunReplay,
     StepReplay,
     VersionCheck,
@@ -151,15 +150,9 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
         yield f"next step: {step.recovery} (retry of the same: {step.retry})"
     if call.discovery_hits:
         yield f"search hits: {', '.join(tool_name(hit.server, hit.tool) for hit in call.discovery_hits)}"
-    yield from map(_found_line, call.reconciliations)
+    yield from (f"found later: {found.finding} ({found.method})" for found in call.reconciliations)
     yield _use_line(call, names)
     yield from _unknown_line(call.unknown)
-
-
-def _found_line(found: ReconciliationReplay) -> str:
-    reference = f"reference {found.remote_reference}" if found.remote_reference else None
-    why = _bracketed((found.method, found.found_by, found.reason_code, reference, found.found))
-    return f"found later: {found.finding}{why}" + (f": {_value_text(found.reason)}" if found.reason else "")
 
 
 def _call_view(call: CallReplay, names: Mapping[str, str]) -> Iterator[RenderableType]:
