@@ -1,4 +1,4 @@
-"""The command line: `toolwitness up | down | run | import | runs | replay | triage | tools | check | purge | export | ...`.
+"""The command line: `toolwitness up | down | run | import | runs | replay | triage | handover | tools | purge | ...`.
 
 Parts are imported inside the commands, so that `--help` is quick and a bare install can say which extra is missing.
 """
@@ -268,6 +268,7 @@ def tools(
 
 
 app.command("triage")(triage.triage)
+app.command("handover")(triage.handover)
 app.command("check")(privacy.check)
 app.command("explain-redaction")(privacy.explain_redaction)
 app.command("purge")(data.purge)

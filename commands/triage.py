@@ -1,4 +1,4 @@
-"""`toolwitness triage`: did it commit, may it be retried, who must act."""
+"""`toolwitness triage`: did it commit, may it be retried, who must act; `toolwitness handover`: what a run leaves."""
 
 from __future__ import annotations
 
@@ -67,8 +67,13 @@ def _tell_one(db: Path, call: str, *, as_json: bool) -> None:
         return
     view = part("replay.triage_view")
     show(view.triage_account(found))
-    for command in view.commands(found, str(db)):
-        typer.echo(f"  {command}")  # never folded, so that it can be copied
+    _echo(view.commands(found, str(db)))
+
+
+def _echo(commands: list[str]) -> None:
+    """Print what to type; never folded, so that it can be copied."""
+    for command in commands:
+        typer.echo(f"  {command}")
 
 
 def _plain(one: Any) -> dict[str, Any]:
@@ -76,3 +81,25 @@ def _plain(one: Any) -> dict[str, Any]:
     told = asdict(one)
     del told["replay"], told["total"]
     return told
+
+
+def handover(
+    run: Annotated[str, typer.Argument(help="A run's id, or as much of its beginning as only it has.")],
+    db: Db = Path("toolwitness.duckdb"),
+    as_json: AsJson = False,
+) -> None:
+    """Show what a run leaves: confirmed, not executed, to be reconciled, and what is needed to go on."""
+    with part("replay.load").open_source(db) as source:
+        found = part("replay.handover").handover(source, run)
+    if as_json:
+        print_json(_handed_over(found))
+        return
+    view = part("replay.handover_view")
+    show(view.handover_view(found))
+    _echo(view.commands(found, str(db)))
+
+
+def _handed_over(found: Any) -> dict[str, Any]:
+    """A handover for programs, with what is left of each limit."""
+    calls = {name: [_plain(one) for one in getattr(found, name)] for name in ("confirmed", "not_executed", "to_reconcile")}
+    return asdict(found) | calls | {"limits": [asdict(each) | {"left": each.left} for each in found.limits]}

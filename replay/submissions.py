@@ -44,9 +44,9 @@ class Submission:
     in a word of `accounts.committed`. `duplicate_risk`: the same was asked for again before this was settled; `duplicate`:
     after it was found to be committed; both None where arguments and action are not recorded; `repeated_by` is the later call.
     `retried_in_doubt`: it took effect after an attempt of its own that may have too. `retry` answers whether a retry is safe
-    for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `why` and `next_step` are a sentence each. `not_found` says what
-    "not found" proves, `not_found_settles_from` from when on. `total` counts what the search fits, however many were asked
-    for. `replay` is there where one call was asked for.
+    for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `why` and `next_step` are a sentence each,
+    `step` is a word of `advice.Step`. `not_found` says what "not found" proves, `not_found_settles_from` from when on. `total`
+    counts what the search fits, however many were asked for. `replay` is there where one call was asked for.
     """
 
     call: str
@@ -77,6 +77,7 @@ class Submission:
     repeated_by: str | None
     retry: str
     why: str
+    step: str
     next_step: str
     not_found: str | None
     not_found_settles_from: str | None
@@ -202,6 +203,7 @@ def _submission(account: Account) -> Submission:
         duplicate=row["duplicate"] if row["repeats_known"] else None,
         retry=advice.retry.value,
         why=advice.why,
+        step=advice.step.value,
         next_step=accounts.next_step(account, advice),
         not_found=not_found,
         not_found_settles_from=settles_from,

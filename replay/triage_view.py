@@ -13,7 +13,7 @@ from rich.text import Text
 
 from toolwitness.replay.accounts import reconcile_command, settle_command
 from toolwitness.replay.submissions import OPEN_STATES, Submission
-from toolwitness.replay.tables import tool_name
+from toolwitness.replay.tables import printable, tool_name
 from toolwitness.replay.transcript import value_text
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
@@ -61,11 +61,6 @@ def age_text(seconds: float | None) -> str:
     return f"{max(0.0, seconds):.0f} s"
 
 
-def _printable(text: str | None) -> str:
-    """A text that somebody chose, without what could steer a terminal; none is unknown."""
-    return "unknown" if text is None else "".join(sign if sign.isprintable() else "?" for sign in text)
-
-
 def _answer(words: Mapping[str, str], given: str) -> Text:
     shown = words.get(given, given)
     return Text(shown, style=_STYLE_OF.get(shown, ""))
@@ -91,11 +86,11 @@ def _cells(one: Submission) -> list[str | Text]:
     fits = len(name) <= _COLUMNS["tool"] or not one.server
     return [
         one.call,
-        name if fits else f"{tool_name(None, one.server)}/\n  {tool_name(None, one.tool)}",
+        name if fits else f"{printable(one.server)}/\n  {printable(one.tool)}",
         _answer(_COMMITTED, one.committed),
         _answer(_RETRY, one.retry),
         age_text(one.age_s),
-        _printable(one.owner),
+        printable(one.owner),
     ]
 
 
@@ -138,13 +133,13 @@ def _lines(one: Submission) -> Iterator[tuple[str, str | Iterable[str]]]:
     yield "did it commit", _COMMITTED[one.committed]
     yield "retry", f"{_RETRY[one.retry]}. {one.why}"
     yield "next step", one.next_step
-    yield "who must act", "unknown, the tool declares no owner" if one.owner == "unknown" else _printable(one.owner)
+    yield "who must act", "unknown, the tool declares no owner" if one.owner == "unknown" else printable(one.owner)
     yield "", ""
     yield "asked", "unknown, its arguments are not recorded" if one.arguments is None else value_text(one.arguments)
     yield "by run", _run_words(one)
     yield "begun", "unknown" if one.started is None else f"{one.started}, {age_text(one.age_s)} ago"
     if one.action_id is not None:
-        yield "action", _printable(one.action_id)
+        yield "action", printable(one.action_id)
     yield "gates", one.gates or ("none recorded",)
     yield "attempts", one.attempts or ("none recorded",)
     yield "known", one.known
@@ -156,7 +151,7 @@ def _lines(one: Submission) -> Iterator[tuple[str, str | Iterable[str]]]:
 
 def _run_words(one: Submission) -> str:
     facts = {"task": one.task, "session": one.session, "agent": one.agent}
-    return ", ".join([_printable(one.run), *(f"{name} {_printable(value)}" for name, value in facts.items())])
+    return ", ".join([printable(one.run), *(f"{name} {printable(value)}" for name, value in facts.items())])
 
 
 def _duplicate_words(one: Submission) -> str:

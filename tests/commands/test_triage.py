@@ -136,3 +136,40 @@ def test_a_call_that_is_not_there_is_told(cli, told):
 
     assert (code, shown) == (1, "")
     assert "`toolwitness triage --all` lists them" in said
+
+
+def test_a_run_is_handed_over(cli, told):
+    """Each part with its calls, then what is needed and the commands that settle."""
+    path, ids = told
+    code, shown, _ = cli("handover", "desk", "--db", path)
+
+    assert code == 0
+    flat = " ".join(shown.split())
+    for said in (
+        "run desk-1: what ended it is not known",
+        f"CONFIRMED: took effect (1) {ids['done']} bank/pay succeeded By its answer.",
+        f"NOT EXECUTED: took no effect (1) {ids['stopped']} bank/pay rejected Nothing ran: gate policy denied it.",
+        f"TO BE RECONCILED: may have taken effect, or still may (1) {ids['late']} bank/pay unknown_commit",
+        "NEEDED TO GO ON (2)",
+        "not known: Which limits it had, if any.",
+        f"toolwitness settle {ids['late']} committed|not_committed|still_unknown --by NAME --reason TEXT --db {path}",
+    ):
+        assert said in flat, said
+
+
+def test_programs_get_the_same_handover(cli, told):
+    """As one object."""
+    path, ids = told
+    _, shown, _ = cli("handover", "desk-1", "--db", path, "--json")
+    left = json.loads(shown)
+
+    assert [[one["call"] for one in left[part]] for part in ("confirmed", "not_executed", "to_reconcile")] == [
+        [ids["done"]],
+        [ids["stopped"]],
+        [ids["late"]],
+    ]
+    assert (left["stopped_by"], left["limits"], [need["step"] for need in left["needed"]]) == (
+        "unknown",
+        [],
+        ["settle", "answer_gate"],
+    )
