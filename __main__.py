@@ -1,4 +1,4 @@
-"""The command line: `toolwitness up | down | run | import | runs | replay | triage | handover | tools | purge | ...`.
+"""The command line: `toolwitness up | down | run | import | runs | replay | triage | handover | reconcile | settle | ...`.
 
 Parts are imported inside the commands, so that `--help` is quick and a bare install can say which extra is missing.
 """
@@ -273,6 +273,7 @@ app.command("check")(privacy.check)
 app.command("explain-redaction")(privacy.explain_redaction)
 app.command("purge")(data.purge)
 app.command("export")(data.export)
+app.command("reconcile")(reconcile.reconcile)
 app.command("settle")(reconcile.settle)
 app.command("ingest")(ingest.ingest)
 app.command("run", context_settings=agent.RUN_CONTEXT)(agent.run)

@@ -19,6 +19,7 @@
 `reconstruct`  pure: rows of the replay queries -> `RunReplay`; `doubts`: what those rows do not tell.
 `tables`       tool health and runs for a terminal; `transcript`: a replay for a terminal.
 `reconcile`    the ledger of calls in doubt: `find_call`, `settle(source, call, finding, by=, reason=)`.
+`asking`       `due_calls`, and `ask(source, due, making)`: what the registered status queries answer; `ledger_view` shows both.
 `honest`       why there is no figure or no later use: words in place of a zero or a blank.
 `metric_docs`  docs/metrics.md from the headers of the SQL files.
 """
