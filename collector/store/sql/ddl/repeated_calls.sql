@@ -39,12 +39,20 @@ again as (
     select
         u.call_id, u.settled, u.settled_ns, u.idempotent, u.key_digest, l.call_id as later, l.took, l.started_ns,
         l.key_digest as later_key_digest,
-        -- A key that was derived is of the arguments; where neither tells, nobody knows.
+        -- A key that was derived is of the arguments; where neither tells, nobody knows. In two parts, so that neither is a
+        -- square of all calls of the tool.
         case when l.key_digest = u.key_digest then true end as same
-    from repeatable as u
+    from (select * from repeatable where arguments_digest is null) as u
     join may_have_done as l
         on l.run_id = u.run_id and l.server = u.server and l.tool = u.tool
-        and (l.arguments_digest is null or u.arguments_digest is null)
+        and (l.started_ns > u.started_ns or (l.started_ns = u.started_ns and l.call_ordinal > u.call_ordinal))
+    union all
+    select
+        u.call_id, u.settled, u.settled_ns, u.idempotent, u.key_digest, l.call_id as later, l.took, l.started_ns,
+        l.key_digest as later_key_digest, case when l.key_digest = u.key_digest then true end as same
+    from (select * from repeatable where arguments_digest is not null) as u
+    join (select * from may_have_done where arguments_digest is null) as l
+        on l.run_id = u.run_id and l.server = u.server and l.tool = u.tool
         and (l.started_ns > u.started_ns or (l.started_ns = u.started_ns and l.call_ordinal > u.call_ordinal))
     union all
     select
