@@ -119,7 +119,8 @@ def uninstrument() -> None:
 def run(task: str | None = None, **facts: Any) -> RunScope:
     """Begin a run: one task given to the agent. To be used as `with toolwitness.run(task="refund-4711") as run:`.
 
-    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels),
+    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels), `budget`
+    (limits by name; `run.spend(cost=0.2)` tells what is used),
     `subject` (the one that the run is about; only a keyed digest of it is kept, by which `toolwitness purge` and `export`
     find the run again). Tell its outcome by `run.finish("success", source="verifier")`; a run that is not told stays unknown.
     """
@@ -141,7 +142,8 @@ def call(tool: str, arguments: Any = None, **facts: Any) -> CallScope:
     """Open the logical call that the model proposed. To be used as `with toolwitness.call("refund", args, id=...) as call:`.
 
     It belongs to the current decision, else to the run's latest. `facts`: `server`, `id` (the provider's call id),
-    `definition`, `via`, `action_id`, `node`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
+    `definition`, `via`, `action_id`, `node`, `depends_on` [calls or their ids], `parallel_group`, `reads`, `writes`,
+    `speculative`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
     `call.result(value)`; a tool decorated with `@toolwitness.tool` makes the attempt and tells the result by itself.
     """
     return cast("CallScope", _scope("call", tool, {"arguments": arguments, **facts}))

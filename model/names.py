@@ -12,6 +12,9 @@ SCOPE = "toolwitness"
 UNREGISTERED = "(unregistered)"
 """Stands for a tool's name that is in no catalog, since that is model text."""
 
+APPROVAL_UNCLEAR = "approval_unclear"
+"""The reason code of the gate that could not tell whether what ran was what had been approved."""
+
 OPERATION = "gen_ai.operation.name"
 RECORD = "toolwitness.record"
 """Which record a span is; its presence marks a span as ours."""

@@ -13,6 +13,7 @@ from toolwitness.model.errors import RECOVERY
 from toolwitness.model.reconciling import Attempted, NotYet
 from toolwitness.replay.advice import Advice, Retry, Step
 from toolwitness.replay.doubts import Row
+from toolwitness.replay.facts import CALLED_OFF, approval_words
 from toolwitness.replay.honest import FLAGS
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import AttemptReplay, GateReplay
@@ -81,13 +82,14 @@ def _bracketed(facts: Iterable[str | None]) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def gate_words(gate: GateReplay) -> str:
-    """A gate's answer in a few words."""
+def gate_words(gate: GateReplay, proposed: str | None) -> str:
+    """A gate's answer in a few words; `proposed` is the digest of the arguments of its call."""
     rule = f"rule {gate.rule_id}" if gate.rule_id else None
     places = [f"{keyword} at {pointer or 'the top'}" for pointer, keyword in zip(gate.pointers, gate.keywords, strict=False)]
     by = f"by {gate.approver}" if gate.approver else None
     observed = "observed only" if gate.mode == "observed" else None
-    return f"{gate.kind}: {gate.verdict}{_bracketed((gate.reason_code, rule, by, *places, observed))}"
+    told = (gate.reason_code, rule, by, *approval_words(gate, proposed), *places, observed)
+    return f"{gate.kind}: {gate.verdict}{_bracketed(told)}"
 
 
 def attempt_words(attempt: AttemptReplay) -> str:
@@ -124,6 +126,8 @@ def _known(account: Account) -> Iterator[str]:
         yield f"It ran although gate {row['rejected_by']} denied it."
     if row["observation"] in _CAME_BACK:
         yield _CAME_BACK[row["observation"]].format(why=_bracketed((row["error_class"], row["vendor_code"])))
+    if row["cancellation"] is not None:
+        yield f"It was {CALLED_OFF[row['cancellation']]}."
     if row["items_total"] is not None:
         yield f"Of {row['items_total']} items {row['items_failed'] or 0} failed."
     if row["commit_level"] != "unknown":
@@ -243,7 +247,7 @@ def _recover(row: Row, advice: Advice) -> str:
 
 def _answer_gate(account: Account) -> str:
     denied = [gate for gate in account.gates if gate.kind == account.row["rejected_by"] and gate.verdict == "deny"]
-    words = gate_words(denied[-1]) if denied else str(account.row["rejected_by"])
+    words = gate_words(denied[-1], account.row["arguments_digest"]) if denied else str(account.row["rejected_by"])
     return f"Change what stopped it, {words}, then let the agent ask again."
 
 

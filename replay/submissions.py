@@ -158,8 +158,8 @@ def _built(source: Source, rows: Sequence[Row]) -> Iterator[Submission]:
     for first in range(0, len(rows), _CALLS_AT_ONCE):
         part = rows[first : first + _CALLS_AT_ONCE]
         calls = ",".join(row["call"] for row in part)
-        gates = gates_by_call(source.query("submission_gates", calls=calls).to_dicts())
-        attempts = attempts_by_call(source.query("submission_attempts", calls=calls).to_dicts())
+        gates = gates_by_call(source.query("replay_gates", calls=calls).to_dicts())
+        attempts = attempts_by_call(source.query("replay_attempts", calls=calls).to_dicts())
         for row in part:
             yield _submission(Account(row, tuple(gates.get(row["call"], ())), tuple(attempts.get(row["call"], ()))))
 
@@ -195,7 +195,7 @@ def _submission(account: Account) -> Submission:
     return Submission(
         owner=row["owner"] or "unknown",
         arguments=None if row["arguments"] is None else json.loads(row["arguments"]),
-        gates=tuple(map(accounts.gate_words, account.gates)),
+        gates=tuple(accounts.gate_words(gate, row["arguments_digest"]) for gate in account.gates),
         attempts=tuple(map(accounts.attempt_words, account.attempts)),
         committed=accounts.committed(row),
         known=accounts.known(account),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import (
     AttemptStatus,
+    CommitLevel,
     Contract,
     ErrorClass,
     GateKind,
@@ -21,9 +23,12 @@ from toolwitness.model.enums import (
 )
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
+from toolwitness.sdk.batches import batch_facts, status_of
+from toolwitness.sdk.called_off import Dismissable
 from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
+from toolwitness.sdk.terms import GRANTS, PROPOSED, read_terms
 
 if TYPE_CHECKING:
     from toolwitness.sdk.scopes import DecisionScope, RunScope
@@ -44,6 +49,10 @@ TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
 
 
+CALLED_OFF = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
+"""What says that somebody called the work off."""
+
+
 def timed_out(error: BaseException | None) -> bool:
     """Whether an exception says that time ran out."""
     return isinstance(error, tuple(TIMEOUTS))
@@ -55,14 +64,16 @@ RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
 """Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
 
 
-class CallScope(Scope):
+class CallScope(Dismissable):
     """One logical call, from its proposal to the observation. `id` is its key everywhere."""
 
     __slots__ = (
         "_attempts",
         "_last_ns",
         "_observed",
+        "approved",
         "asked",
+        "began_ns",
         "begun",
         "closed",
         "decision",
@@ -98,7 +109,8 @@ class CallScope(Scope):
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
-        self.closed = self.begun = self.refused = self.held = self.asked = False
+        self.closed = self.begun = self.refused = self.held = self.asked = self.approved = False
+        self.began_ns: int | None = None  # the start of the latest attempt
         self._attempts = count(1)
         if continues is None:
             self.ordinal = next(run.call_ordinals)
@@ -107,7 +119,7 @@ class CallScope(Scope):
             self.id, self.decision, self.ordinal = continues.id, continues.decision, continues.ordinal
             self.server, self.definition = continues.server, continues.definition
             self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
-            self.held, self.asked = True, continues.asked
+            self.held, self.asked, self.approved = True, continues.asked, continues.approved
         self.open_attempts = 0
         self._last_ns = self.start_ns
         self._observed: tuple[Any, ...] | None = None
@@ -158,10 +170,19 @@ class CallScope(Scope):
         pointers: Sequence[str] = (),
         keywords: Sequence[str] = (),
         approver: str | None = None,
+        arguments: Any = PROPOSED,
+        approval_id: str | int | None = None,
+        expires_at: datetime | float | None = None,
+        resource_version: str | None = None,
+        items: Sequence[str] | None = None,
     ) -> None:
-        """Record a check's answer. `observed` marks one that could not have stopped the call."""
+        """Record a check's answer. `observed` marks one that could not have stopped the call.
+
+        A confirmation binds to the `arguments` that were approved (without them, those proposed) and to what else it names
+        (`docs/facts.md`).
+        """
         with guard:
-            facts = {
+            facts: dict[str, Any] = {
                 "gate_kind": word(GateKind, kind),
                 "verdict": word(Verdict, verdict),
                 "gate_mode": GateMode.OBSERVED if observed else GateMode.ENFORCED,
@@ -175,6 +196,9 @@ class CallScope(Scope):
             }
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
+                self.approved = facts["verdict"] in GRANTS
+                terms = (arguments, approval_id, expires_at, resource_version, items)
+                facts["terms"] = read_terms(facts["verdict"], terms, begun=self.begun)
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -229,10 +253,16 @@ class CallScope(Scope):
         error_class: ErrorClass | str | None = None,
         error_type: str | None = None,
         vendor_code: str | None = None,
+        commit_level: CommitLevel | str | None = None,
+        items: Any = None,
+        items_total: int | None = None,
+        items_failed: int | None = None,
+        items_unknown: int | None = None,
     ) -> None:
         """Tell what came back to the agent; the last time before the end counts.
 
-        Without a `status` the answer is ok, but for one that says itself that it failed (`docs/errors.md`).
+        Without a `status` the answer is ok, but for one that says itself that it failed (`docs/errors.md`), and for a batch
+        of which the items or their counts tell (`docs/facts.md`). `commit_level` is how far a success was verified.
         """
         with guard:
             copy = value if type(value) is Projection else project(value, limits=RESULT_LIMITS)
@@ -240,20 +270,27 @@ class CallScope(Scope):
             lost = ObservationStatus.CUT_BY_RECORDING
             self._observed = (copy, {"observation": lost, "transport_status": lost})
             told = ObservationStatus.OK if status is None else word(ObservationStatus, status)
+            batch = batch_facts(items, items_total, items_failed, items_unknown)
+            of_items = status_of(batch) if told is ObservationStatus.OK else None
             facts = {
-                "observation": None if status is None else told,
+                "observation": of_items if status is None else of_items or told,
                 "transport_status": told if transport_status is None else word(ObservationStatus, transport_status),
                 "error_class": None if error_class is None else word(ErrorClass, error_class),
                 "error_type": error_type,
                 "vendor_code": vendor_code,
+                "commit_level": CommitLevel.UNKNOWN if commit_level is None else word(CommitLevel, commit_level),
+                **batch,
             }
             self._observed = (copy, facts)
 
-    def executed(self, arguments: Any) -> None:
-        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed."""
+    def executed(self, arguments: Any, *, resource_version: str | None = None) -> None:
+        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed.
+
+        `resource_version` is the version of what it works on, to be held against the one that was approved.
+        """
         with guard:
             copy = arguments if type(arguments) is Projection else project(arguments)
-            self.recorder.note(copy.size, "executed", self, copy)
+            self.recorder.note(copy.size, "executed", self, copy, resource_version)
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
@@ -282,12 +319,17 @@ class CallScope(Scope):
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None:
             self.fail(error)
+            # A tool that may write may have run out of sight, unless the call was still waiting for somebody.
+            if isinstance(error, CALLED_OFF) and (self.begun or self.held or self.side_effect is SideEffect.READ):
+                self.cancel()
         self.close()
 
     def close(self) -> None:
         """End the call; only the first time counts."""
         with guard:
             if not self.closed and not self.inherited:
+                if self.last_status is AttemptStatus.CANCELLED and self._observed is None and not self.held:
+                    self.cancel()
                 self.closed = True
                 self.run.open_calls.pop(self.id, None)
                 self.recorder.proposals.forget(self)
@@ -344,6 +386,7 @@ class AttemptScope(Scope):
         self.ended = self.handed_over = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
+        call.began_ns = self.start_ns
         self.announced = call.side_effect is not SideEffect.READ
         if self.announced:
             self.recorder.announce(self)
@@ -393,7 +436,7 @@ class AttemptScope(Scope):
 
     def fail(self, error: BaseException) -> None:
         """End by an exception, of which the names of types and the places in the code are kept."""
-        if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
+        if isinstance(error, CALLED_OFF):
             self.end(AttemptStatus.CANCELLED)
         else:
             self.end(
@@ -415,7 +458,8 @@ class AttemptScope(Scope):
             if not self.ended and not self.inherited:
                 self.ended = True
                 self.call.open_attempts -= 1
+                self.call.last_status = self._status or AttemptStatus.OK
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
-                facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
+                facts = {**self._learned, **said, "attempt_status": self.call.last_status}
                 if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
                     self.recorder.concluded(self)

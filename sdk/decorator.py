@@ -125,6 +125,8 @@ def _open(
         arguments = project(_arguments(_bound(names, instance), args, kwargs))
         if isinstance(scope, AttemptScope) and scope.claim(definition, arguments.value):
             scope.call.definition = scope.call.definition or definition
+            if scope.call.approved:
+                scope.call.executed(arguments)
             return None, False
         call = _proposed(recorder, scope, definition, arguments)
         if call is not None:

@@ -123,7 +123,7 @@ class NoScope:
 
     decision = call = attempt = _again
     message = messages = finish = answer = gate = result = discovered = fail = executed = sent = learn = end = close = _ignore
-    enter = leave = _ignore
+    enter = leave = skip = cancel = discard = spend = _ignore
 
 
 NO_SCOPE = NoScope()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from toolwitness.model.digest import KeyedDigest
-from toolwitness.model.enums import DecisionFinish, Exposure, OutcomeSource, RunOutcome
+from toolwitness.model.enums import DecisionFinish, Exposure, OutcomeSource, RunOutcome, StopReason
+from toolwitness.sdk.budgets import Spending, limits, stopped_by
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import guard, word
 from toolwitness.sdk.labels import identifier
@@ -27,6 +28,7 @@ class RunScope(Scope):
         "_ended",
         "_heard",
         "agent",
+        "budget",
         "call_ordinals",
         "category",
         "decision_ordinals",
@@ -40,6 +42,8 @@ class RunScope(Scope):
         "reward",
         "session",
         "source",
+        "spending",
+        "stopped_by",
         "subject",
         "task",
         "trial",
@@ -60,6 +64,7 @@ class RunScope(Scope):
         session: str | None = None,
         labels: Mapping[str, str] | None = None,
         subject: str | int | UUID | None = None,
+        budget: Mapping[str, float] | None = None,
         inferred: bool = False,
     ) -> None:
         super().__init__(recorder, trace_id, parent_span_id)
@@ -73,6 +78,12 @@ class RunScope(Scope):
         if subject is not None:
             with guard:
                 self.subject = recorder.subject_digest(subject)
+        # What a part of a run spends, the run spends; what a part of it may use is not what the run may.
+        self.spending: Spending = Spending() if shared is None else shared.spending
+        self.budget: dict[str, int | float] | None = None
+        with guard:
+            self.budget = limits(budget)
+        self.stopped_by = StopReason.UNKNOWN
         self.inferred = inferred
         self.outcome, self.source = RunOutcome.UNKNOWN, OutcomeSource.UNKNOWN
         self.reward: float | None = None
@@ -128,10 +139,17 @@ class RunScope(Scope):
         *,
         source: OutcomeSource | str = OutcomeSource.APPLICATION,
         reward: float | None = None,
+        stopped_by: StopReason | str = StopReason.UNKNOWN,
     ) -> None:
-        """Say how the task ended and who says so; a run that is not told stays `unknown`."""
+        """Say how the task ended, who says so, and what ended the run; a run that is not told stays `unknown`."""
         with guard:
             self.outcome, self.source, self.reward = word(RunOutcome, outcome), word(OutcomeSource, source), reward
+            self.stopped_by = word(StopReason, stopped_by)
+
+    def spend(self, **amounts: float) -> None:
+        """Add to what this run used, such as `run.spend(cost=0.2, objects=3)`; from any thread."""
+        with guard:
+            self.spending.add(amounts)
 
     def decision(self, model: str | None = None, **facts: Any) -> DecisionScope:
         """Begin a model step of this run; see `toolwitness.decision`."""
@@ -146,9 +164,11 @@ class RunScope(Scope):
         return cast("CallScope", NO_SCOPE)
 
     def _conclude(self, error: BaseException | None) -> None:
+        if error is not None and self.stopped_by is StopReason.UNKNOWN:
+            self.stopped_by = stopped_by(error)
         if error is not None and self.outcome is RunOutcome.UNKNOWN:
             stopped = isinstance(error, KeyboardInterrupt | asyncio.CancelledError)
-            self.finish(RunOutcome.ABANDONED if stopped else RunOutcome.FAILURE)
+            self.finish(RunOutcome.ABANDONED if stopped else RunOutcome.FAILURE, stopped_by=self.stopped_by)
         self.close()
 
     def close(self) -> None:

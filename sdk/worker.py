@@ -41,6 +41,7 @@ _LEAVING_S = 0.5
 
 Note = Literal[
     "adopted",
+    "amended",
     "answered",
     "attempt_started",
     "attempted",

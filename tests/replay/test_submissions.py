@@ -149,13 +149,13 @@ def test_gates_and_attempts_are_told_in_a_few_words(history, source_of):
     """Each is a line."""
     call = pay(history, ObservationStatus.RAISED, error_class=ErrorClass.UNKNOWN_COMMIT)
     history.gate("run-1", call, "confirmation", "needs_approval")
-    history.gate("run-1", call, "confirmation", "allow", approver="ana")
+    history.gate("run-1", call, "confirmation", "allow", approver="ana", approved_arguments_digest="x")
     history.attempt("run-1", call, AttemptStatus.ERROR, sent="no", error_type="ConnectError")
     history.attempt("run-1", call, AttemptStatus.TIMEOUT, sent="yes", retry_reason="connect", remote_reference="T-1")
 
     one = only(submissions(source_of(history)))
 
-    assert one.gates == ("confirmation: needs_approval", "confirmation: allow (by ana)")
+    assert one.gates == ("confirmation: needs_approval", "confirmation: allow (by ana, of the arguments proposed)")
     assert one.attempts == (
         "1: failed, never sent (ConnectError, 1,000 ms)",
         "2: timed out, sent (reference T-1, 1,000 ms, again because of connect)",

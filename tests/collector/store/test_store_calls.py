@@ -46,12 +46,16 @@ def gates_of(rows):
 
 
 def gate_state(rows):
-    """Which state the last verdicts come to; a call that was called off before it was dispatched is withdrawn."""
-    if any(row.get("cancellation") == "before_dispatch" for row in rows):
-        return GateState.WITHDRAWN
+    """Which state the last verdicts come to; a call that nothing stopped and that was never dispatched is withdrawn."""
     verdicts = set(gates_of(rows).values())
-    ranked = {"deny": GateState.REJECTED, "skip": GateState.SKIPPED, "needs_approval": GateState.PENDING}
-    return next((state for verdict, state in ranked.items() if verdict in verdicts), GateState.CLEAR)
+    withdrawn = "withdrawn" if any(row.get("cancellation") == "before_dispatch" for row in rows) else None
+    ranked = {
+        "deny": GateState.REJECTED,
+        "skip": GateState.SKIPPED,
+        "withdrawn": GateState.WITHDRAWN,
+        "needs_approval": GateState.PENDING,
+    }
+    return next((state for verdict, state in ranked.items() if verdict in {*verdicts, withdrawn}), GateState.CLEAR)
 
 
 def attempts_of(rows):
@@ -332,3 +336,29 @@ def test_times_that_stand_for_an_order_have_no_week(calls):
     history.call(history.run("r"), "look")
     found = only(calls(history.rows))
     assert (found["time_known"], found["week"]) == (False, "unknown")
+
+
+def test_a_call_that_was_called_off_before_dispatch_is_cancelled(calls):
+    """While it waited for approval too; where a gate had stopped it already, that is what became of it."""
+    history = History()
+    waiting = history.call("r", "waits", ObservationStatus.NONE, cancellation="before_dispatch")
+    history.gate("r", waiting, "confirmation", "needs_approval")
+    denied = history.call("r", "denied", ObservationStatus.NONE, cancellation="before_dispatch")
+    history.gate("r", denied, "policy", "deny")
+    ran = history.call("r", "ran", ObservationStatus.OK, cancellation="after_commit")
+    history.attempt("r", ran)
+
+    found = calls(history.rows)
+
+    assert {call: row["outcome"] for call, row in found.items()} == {waiting: "cancelled", denied: "rejected", ran: "succeeded"}
+
+
+def test_what_is_learnt_of_a_call_after_its_end_counts(calls):
+    """A second span of the call that begins when the first did is the later one where it ends later."""
+    history = History()
+    call = history.call("r", "look", ObservationStatus.OK, speculative=True)
+    again = {**history.rows[-1], "span_id": "00000000000000aa", "discarded": True}
+    again["end_ns"] += 1
+
+    first = calls(history.rows)[call]["discarded"]
+    assert (first, calls([again])[call]["discarded"]) == (False, True)

@@ -94,9 +94,9 @@ merged as (
         max(side_effect) as side_effect,
         max(key_digest) as key_digest,
         case
-            when bool_or(facts.cancellation = 'before_dispatch') then 'withdrawn'
             when bool_or(verdict = 'deny') then 'rejected'
             when bool_or(verdict = 'skip') then 'skipped'
+            when bool_or(facts.cancellation = 'before_dispatch') then 'withdrawn'
             when bool_or(verdict = 'needs_approval') then 'pending'
             else 'clear'
         end as gate_state,
