@@ -54,6 +54,7 @@ _COMMITTED = {
     "unknown_commit": "unknown",
     "indeterminate": "unknown",
     "pending": "unknown",
+    **dict.fromkeys(("failed", "rejected", "skipped", "cancelled"), "no"),
 }
 _REPEAT_TOOK = {"done": "took effect", "open": "may take effect"}
 
@@ -132,7 +133,7 @@ def _known(account: Account) -> Iterator[str]:
         yield f"Of {row['items_total']} items {row['items_failed'] or 0} failed."
     if row["commit_level"] != "unknown":
         yield f"The service said how far it got: {row['commit_level']}."
-    yield from (f"{FLAGS.get(flag, flag).capitalize()}." for flag in row["flags"] or ())
+    yield from (f"Warning: {FLAGS.get(flag, flag)}." for flag in row["flags"] or ())
     yield from _found(row)
     if row["repeated_by"]:
         took = _REPEAT_TOOK[row["repeat_took"]]
@@ -163,7 +164,7 @@ def committed(row: Row) -> str:
         return "says_no"
     if row["outcome"] == "pending" and not row["attempts"]:
         return "not_yet"
-    return _COMMITTED.get(row["outcome"], "no")
+    return _COMMITTED[row["outcome"]]
 
 
 def is_proven(row: Row) -> bool:

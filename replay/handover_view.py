@@ -36,7 +36,7 @@ def handover_view(told: Handover) -> RenderableType:
         *_part("NOT EXECUTED: took no effect", told.not_executed),
         *_part("TO BE RECONCILED: may have taken effect, or still may", told.to_reconcile),
         Text(f"NEEDED TO GO ON ({len(told.needed)})", style="bold"),
-        *(_indented(Text(_need_text(need), overflow="fold")) for need in told.needed),
+        *(_indented(Text(printable(_need_text(need)), overflow="fold")) for need in told.needed),
         *([] if told.needed else [_indented(Text("nothing"))]),
         "",
         *(Text(f"not known: {sentence}", style="yellow") for sentence in told.unknown),
@@ -69,7 +69,7 @@ def _part(heading: str, calls: Sequence[Submission]) -> Iterator[RenderableType]
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for one in calls:
-        table.add_row(one.call, tool_name(one.server, one.tool), one.outcome, Text(" ".join(_basis(one))))
+        table.add_row(one.call, tool_name(one.server, one.tool), one.outcome, Text(printable(" ".join(_basis(one)))))
     yield _indented(table)
     yield ""
 
@@ -83,11 +83,11 @@ def _basis(one: Submission) -> Iterator[str]:
             one.committed, one.known[0]
         )
     else:
-        yield f"Found {one.settled} by {printable(one.found_by)}."
+        yield f"Found {one.settled} by {one.found_by or 'somebody whose name is not recorded'}."
 
 
 def _need_text(need: Need) -> str:
-    about = "" if need.call is None else f"call {need.call}, {printable(need.tool)}: "
+    about = "" if need.call is None else f"call {need.call}, {need.tool}: "
     return f"- {about}{need.what}"
 
 

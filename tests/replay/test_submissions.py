@@ -2,8 +2,9 @@
 
 import pytest
 
-from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, SideEffect
+from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.exceptions import CallNotFoundError
+from toolwitness.replay.accounts import committed
 from toolwitness.replay.submissions import STATES, state_counts, submission, submissions
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, History
 
@@ -289,6 +290,14 @@ def test_what_was_found_since_is_told(history, source_of):
 
     assert (one.state, one.outcome, one.settled, one.retry) == ("failed", "failed", "not_committed", "safe")
     assert any(sentence.endswith("not_committed.") for sentence in one.known)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_says_whether_it_took_effect(outcome):
+    """None is left to a default, which could turn what nobody knows into a no."""
+    row = {"state": "", "outcome": outcome, "attempts": 1, "last_effect": "none", "earlier_effect": "none", "settled": ""}
+
+    assert committed(row) in {"yes", "no", "says_no", "partly", "unknown"}
 
 
 def test_one_call_comes_with_its_replay(history, source_of):

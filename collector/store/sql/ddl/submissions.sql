@@ -52,7 +52,8 @@ select
         when t.outcome in ('succeeded', 'partial', 'empty') and (t.duplicate_risk or t.duplicate) and not t.same_key then 'twice'
         when t.outcome in ('failed', 'partial', 'business_rejected', 'cancelled') then 'failed'
         when t.outcome in ('rejected', 'skipped') then 'stopped'
-        else 'done'
+        when t.outcome in ('succeeded', 'empty') then 'done'
+        else 'unsettled'
     end as state
 from told as t
 left join runs as r on r.run_id = t.run_id;
