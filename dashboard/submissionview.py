@@ -23,13 +23,15 @@ STATE_WORDS = {
 }
 """The states of `replay.submissions`, as headings and choices."""
 _EFFECTS = {
-    "unknown_commit": "Not known",
-    "indeterminate": "Not known",
-    "pending": "Not yet",
-    "partial": "In part",
-    "succeeded": "Yes",
-    "empty": "Yes",
+    "yes": ("Yes", "good"),
+    "twice": ("Yes, perhaps twice", "bad"),
+    "partly": ("In part", "warn"),
+    "no": ("No", "calm"),
+    "says_no": ("No, says the tool", "calm"),
+    "not_yet": ("Not yet", "hold"),
+    "unknown": ("Not known", "warn"),
 }
+"""What is said of the words of `accounts.committed`, and in which tone."""
 _RETRIES = {
     "safe": "Yes",
     "unsafe": "No",
@@ -157,10 +159,7 @@ def _answer(question: str, answer: Child, why: Child, tone: str) -> Markup:
 
 
 def _effect(one: Submission) -> Markup:
-    answer = _EFFECTS.get(one.outcome, "No")
-    if one.state == "twice":
-        answer = "Yes, perhaps twice"
-    tone = {"Not known": "warn", "Not yet": "hold", "No": "calm", "Yes": "good"}.get(answer, "warn")
+    answer, tone = _EFFECTS[one.committed]
     return _answer("Did it take effect?", answer, next(iter(one.known), None), tone)
 
 

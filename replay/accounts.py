@@ -45,6 +45,15 @@ _NOTHING_RAN = {
     "skipped": "Nothing ran: it was skipped.",
     "withdrawn": "Nothing ran: it was called off before.",
 }
+_COMMITTED = {
+    "succeeded": "yes",
+    "empty": "yes",
+    "partial": "partly",
+    "business_rejected": "says_no",
+    "unknown_commit": "unknown",
+    "indeterminate": "unknown",
+    "pending": "unknown",
+}
 _REPEAT_TOOK = {"done": "took effect", "open": "may take effect", "no": "took no effect"}
 
 
@@ -59,7 +68,7 @@ class Account:
 
 def settle_command(call: str) -> str:
     """What a person types who found out whether a call took effect."""
-    return f"toolwitness settle {call} committed|not_committed --by NAME --reason TEXT"
+    return f"toolwitness settle {call} committed|not_committed|still_unknown --by NAME --reason TEXT"
 
 
 def reconcile_command(call: str) -> str:
@@ -103,9 +112,9 @@ def _what_ran(account: Account) -> str:
             else "No attempt was recorded, yet something came back: it ran out of sight."
         )
     times = "once" if row["attempts"] == 1 else f"{row['attempts']} times"
-    last = account.attempts[-1] if account.attempts else None
-    how = f"; the last attempt: {_ENDED[last.status]}, {_SENT[last.sent]}" if last else ""
-    return f"It was attempted {times}{how}."
+    sent = {attempt.sent for attempt in account.attempts}
+    left = " A request left the process." if "yes" in sent else " Nothing left the process." if sent == {"no"} else ""
+    return f"It was attempted {times}.{left}"
 
 
 def _known(account: Account) -> Iterator[str]:
@@ -137,6 +146,26 @@ def _found(row: Row) -> Iterator[str]:
     by = row["found_by"] or "somebody whose name is not recorded"
     said = f"{by} said on {iso_time(row['found_ns'])}: {row['finding']}"
     yield f"{said}." if row["settled"] == row["finding"] else f"{said}; that does not settle what was attempted."
+
+
+def committed(row: Row) -> str:
+    """Whether it took effect: `yes`, `no`, `says_no` (the tool itself, without further proof), `partly`, `not_yet`, `unknown`.
+
+    `twice` says that it did, and perhaps more than once.
+    """
+    if row["state"] == "twice":
+        return "twice"
+    if row["outcome"] == "failed" and not is_proven(row):
+        return "says_no"
+    if row["outcome"] == "pending" and not row["attempts"]:
+        return "not_yet"
+    return _COMMITTED.get(row["outcome"], "no")
+
+
+def is_proven(row: Row) -> bool:
+    """Whether it is proven that a call that failed took no effect: never sent, ruled out by a code, or found out since."""
+    never = row["attempts"] > 0 and "possible" not in {row["last_effect"], row["earlier_effect"]}
+    return never or row["settled"] == "not_committed"
 
 
 def known(account: Account) -> tuple[str, ...]:
@@ -188,13 +217,13 @@ def not_found(row: Row) -> tuple[str | None, str | None]:
 
 
 def _who(row: Row) -> str:
-    return row["owner"] or f"Whoever owns {row['tool']} (nobody is declared)"
+    return row["owner"] or f"Somebody who knows {row['tool']} (it declares no owner)"
 
 
 def _settle(row: Row) -> str:
     return (
-        f"{_who(row)} finds out whether it took effect: `{reconcile_command(row['call'])}` where a status query is "
-        f"registered, else by hand, then `{settle_command(row['call'])}`."
+        f"{_who(row)} finds out whether it took effect, with `toolwitness reconcile` where a status query is registered, else "
+        "by hand, and then `toolwitness settle`."
     )
 
 
@@ -221,12 +250,11 @@ def _answer_gate(account: Account) -> str:
 def next_step(account: Account, advice: Advice) -> str:
     """What to do next, in a sentence that names the command or the person."""
     row, step = account.row, advice.step
-    by_hand = f"`{settle_command(row['call'])}`"
     told = {
         Step.SETTLE: _settle(row),
         Step.SETTLE_REPEAT: f"Settle call {row['repeated_by']} first: `toolwitness triage {row['repeated_by']}`.",
-        Step.RETRY_SAME_KEY: f"Let the same run try again with the key that it used; or settle it: {by_hand}.",
-        Step.WAIT: f"Wait for its end; without one it becomes an unknown commit, to be settled: {by_hand}.",
+        Step.RETRY_SAME_KEY: "Let the same run try again with the key that it used, or find out and `toolwitness settle` it.",
+        Step.WAIT: "Wait for its end; without one it becomes an unknown commit, to be settled with `toolwitness settle`.",
         Step.APPROVE: "Approve or deny it where its agent waits for the answer.",
         Step.SEE_REPEAT: f"Look at call {row['repeated_by']} instead: `toolwitness triage {row['repeated_by']}`.",
         Step.CHECK_TWICE: f"{_who(row)} looks up how often it took effect, and takes back what is too much.",

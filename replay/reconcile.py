@@ -17,7 +17,7 @@ from opentelemetry.sdk.resources import Resource
 from toolwitness.collector.embedded import sink_of
 from toolwitness.collector.store.remote import RemoteStore
 from toolwitness.collector.store.store import Store
-from toolwitness.model.enums import Finding, Known, Method, ObservationStatus, Outcome, SideEffect
+from toolwitness.model.enums import CommitLevel, Finding, Known, Method, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.exceptions import CallNotFoundError, SettlementError
 from toolwitness.model.names import UNREGISTERED
 from toolwitness.model.outcome import Age, Effect, Evidence, GateState, LastAttempt, Settled, access_of
@@ -59,6 +59,7 @@ class Word:
     by: str | None = None
     reason: str | None = None
     remote_reference: str | None = None
+    commit_level: CommitLevel = CommitLevel.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,7 @@ def _record(row: Row, judged: Judged, word: Word) -> Reconciliation:
         reason_code=judged.reason_code,
         reason=_redacted(word.reason),
         remote_reference=label(word.remote_reference),
+        commit_level=word.commit_level,
     )
 
 

@@ -40,12 +40,13 @@ class Submission:
     """One call of a tool that is not known to be reading, with what a person needs to act on it.
 
     None means *not known*. `owner` is who must act, `unknown` where the tool's definition names nobody. `arguments` is a
-    redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `duplicate_risk`: the same was asked for
-    again before this was settled; `duplicate`: after it was found to be committed; both None where arguments and action
-    are not recorded. `retried_in_doubt`: it took effect after an attempt of its own that may have too. `repeated_by` is such a
-    later call. `retry` answers whether a retry is safe for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `step` is a
-    word of `advice.Step`, `why` and `next_step` are a sentence each. `not_found_settles_from` is when "not found" begins to
-    prove that nothing happened. `replay` is there where one call was asked for.
+    redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `committed` answers whether it took effect,
+    in a word of `accounts.committed`. `duplicate_risk`: the same was asked for again before this was settled; `duplicate`:
+    after it was found to be committed; both None where arguments and action are not recorded; `repeated_by` is the later call.
+    `retried_in_doubt`: it took effect after an attempt of its own that may have too. `retry` answers whether a retry is safe
+    for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `why` and `next_step` are a sentence each,
+    `step` is a word of `advice.Step`. `not_found` says what "not found" proves, `not_found_settles_from` from when on. `total`
+    counts what the search fits, however many were asked for. `replay` is there where one call was asked for.
     """
 
     call: str
@@ -60,6 +61,7 @@ class Submission:
     side_effect: str
     outcome: str
     state: str
+    committed: str
     action_id: str | None
     error_class: str | None
     vendor_code: str | None
@@ -198,6 +200,7 @@ def _submission(account: Account) -> Submission:
         arguments=None if row["arguments"] is None else json.loads(row["arguments"]),
         gates=tuple(map(accounts.gate_words, account.gates)),
         attempts=tuple(map(accounts.attempt_words, account.attempts)),
+        committed=accounts.committed(row),
         known=accounts.known(account),
         unknown=accounts.unknown(account),
         duplicate_risk=row["duplicate_risk"] if row["repeats_known"] else None,
@@ -214,7 +217,6 @@ def _submission(account: Account) -> Submission:
 
 
 def _facts(row: Row) -> Facts:
-    never = row["attempts"] > 0 and "possible" not in {row["last_effect"], row["earlier_effect"]}
     return Facts(
         outcome=Outcome(row["outcome"]),
         twice=row["state"] == "twice",
@@ -222,6 +224,6 @@ def _facts(row: Row) -> Facts:
         idempotent=Known(row["idempotent"]),
         running=row["outcome"] == "pending" and row["attempts"] > 0,
         repeat=Repeat(row["repeat_took"]) if row["repeats_known"] else Repeat.UNKNOWN,
-        proof=Proof.NO_EFFECT if never or row["settled"] == "not_committed" else Proof.ANSWER,
+        proof=Proof.NO_EFFECT if accounts.is_proven(row) else Proof.ANSWER,
         error_class=None if row["error_class"] is None else ErrorClass(row["error_class"]),
     )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from toolwitness.__main__ import main
-from toolwitness.sdk import setup
+from toolwitness.sdk import reconcilers, setup
 
 ROOT = Path(__file__).parent.parent
 
@@ -81,6 +81,7 @@ def fixture_cli(monkeypatch, capsys):
 def _own_state(monkeypatch, tmp_path_factory):
     """No test sees the user's settings, writes to the user's state directory or declares tools for the next one."""
     monkeypatch.setattr(setup, "_declared", {(each.server, each.name): each for each in setup.declared()})
+    monkeypatch.setattr(reconcilers, "_registered", {})
     for name in list(os.environ):
         if name.startswith(("TOOLWITNESS_", "OTEL_")) and name != "TOOLWITNESS_SHARED":
             monkeypatch.delenv(name)

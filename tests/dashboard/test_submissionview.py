@@ -9,7 +9,6 @@ import pytest
 from toolwitness.collector.store.store import Store
 from toolwitness.dashboard import reading, submissionview
 from toolwitness.dashboard.reading import Sought
-from toolwitness.model.enums import Outcome
 from toolwitness.replay.advice import Retry, Step
 from toolwitness.replay.load import Source
 from toolwitness.replay.submissions import STATES, submission
@@ -69,15 +68,22 @@ def test_every_answer_to_a_retry_is_told(one, retry):
     assert re.search(r"May it be sent again\? (Yes|No|Not known|Not needed) So it is\.", told)
 
 
-@pytest.mark.parametrize("outcome", Outcome)
-def test_only_what_is_known_to_have_taken_effect_says_yes(one, outcome):
-    """And only what is known not to have says no."""
-    told = words(submissionview.answers(replace(one, outcome=outcome.value, state="unsettled")))
-    answer = re.search(r"Did it take effect\? (Yes|No(?! known)|Not known|Not yet|In part)\b", told)[1]
-    yes = {Outcome.SUCCEEDED, Outcome.EMPTY}
-    unknown = {Outcome.UNKNOWN_COMMIT, Outcome.INDETERMINATE}
-    other = {Outcome.PENDING: "Not yet", Outcome.PARTIAL: "In part"}
-    assert answer == ("Yes" if outcome in yes else "Not known" if outcome in unknown else other.get(outcome, "No"))
+@pytest.mark.parametrize(
+    ("committed", "answer"),
+    [
+        ("yes", "Yes"),
+        ("twice", "Yes, perhaps twice"),
+        ("partly", "In part"),
+        ("no", "No"),
+        ("says_no", "No, says the tool"),
+        ("not_yet", "Not yet"),
+        ("unknown", "Not known"),
+    ],
+)
+def test_whether_it_took_effect_is_said_as_it_is_known(one, committed, answer):
+    """With what is known of it beneath."""
+    told = words(submissionview.answers(replace(one, committed=committed)))
+    assert f"Did it take effect? {answer} It was attempted 2 times" in told
 
 
 def test_what_may_have_been_done_twice_does_not_say_a_plain_yes(told):
@@ -115,8 +121,8 @@ def test_what_is_not_known_of_a_row_is_said(one):
 
 
 def test_commands_of_the_next_step_are_code(one):
-    """They can be copied as they stand."""
-    assert f">toolwitness settle {one.call} " in submissionview.next_step(one)
+    """They stand out of the sentence."""
+    assert ">toolwitness settle</code>" in submissionview.next_step(one)
     assert "`" not in submissionview.next_step(one)
 
 
