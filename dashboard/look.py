@@ -93,7 +93,7 @@ STYLE = """
 .tw table.list .num { text-align: right; white-space: nowrap; }
 .tw table.list .num + :not(.num) { padding-left: 1.75rem; }
 .tw table.list .under { display: block; color: var(--soft); font-size: .82rem; font-weight: 400; }
-.tw table.list.shared { table-layout: fixed; min-width: 58rem; }
+.tw table.list.shared { table-layout: fixed; min-width: 68rem; }
 .tw table.list.shared th, .tw table.list.shared td { overflow-wrap: anywhere; padding: .45rem .6rem; }
 .tw table.list.shared thead th, .tw table.list.shared .unknown { white-space: normal; }
 .tw table.list.shared .chip { white-space: normal; }

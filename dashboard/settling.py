@@ -32,6 +32,8 @@ _FOR_GOOD = "This is append-only: it cannot be undone, only followed by another 
 _MEANWHILE = "Nothing was recorded: something became known of this call meanwhile. Look at it again before you record a word."
 _NOTHING = "Nothing was recorded: {}."
 _UNANSWERED = "It is not known whether this was recorded: {}. Look at the call before you say it again."
+_NOTHING_TO_SETTLE = "There is nothing to settle: what became of it is known."
+_TWICE = "A word settles whether it took effect, which is known here; how often it did is for whoever must act to find out."
 _NAME_LENGTH, _REASON_LENGTH = 80, 2_000
 
 
@@ -72,7 +74,7 @@ def draw(source: Source, one: Submission) -> None:
         with st.expander("Say something else"):
             _ask(one)
     else:
-        st.html(tag("p", "There is nothing to settle: what became of it is known.", class_="tw note"))
+        st.html(tag("p", _TWICE if one.state == "twice" else _NOTHING_TO_SETTLE, class_="tw note"))
 
 
 def _state_of(one: Submission) -> tuple[str, ...]:

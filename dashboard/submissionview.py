@@ -206,6 +206,14 @@ def _duplicates(one: Submission, address_of: Callable[[str], str]) -> Markup:
     return join(["the same was not asked for again", f"; {follower}" if follower else None])
 
 
+def _whole_run(one: Submission) -> Markup:
+    """The run by its task and its whole id."""
+    if one.run is None:
+        return unknown("run unknown")
+    number = tag("code", one.run, class_="id")
+    return links.to_run(one.run, number) if one.task is None else join([links.to_run(one.run, one.task), " ", number])
+
+
 def facts(one: Submission, address_of: Callable[[str], str]) -> Markup:
     """Which call of which run it was, and what hangs on it."""
     pairs: list[tuple[str, Child]] = [
@@ -219,7 +227,6 @@ def facts(one: Submission, address_of: Callable[[str], str]) -> Markup:
         ("Source", said(one.source)),
     ]
     parts = [tag("div", tag("dt", key), tag("dd", value)) for key, value in pairs]
-    run = unknown("run unknown") if one.run is None else links.to_run(one.run, tag("span", one.task or one.run, class_="id"))
-    rows = (("Run", run), ("Duplicate risk", _duplicates(one, address_of)), ("Call id", tag("code", one.call)))
+    rows = (("Run", _whole_run(one)), ("Duplicate risk", _duplicates(one, address_of)), ("Call id", tag("code", one.call)))
     wide = [tag("div", tag("dt", key), tag("dd", value), class_="wide") for key, value in rows]
     return tag("dl", *parts, *wide, class_="facts")

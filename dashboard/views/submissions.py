@@ -10,13 +10,16 @@ from toolwitness.dashboard import furniture, links, reading, settling
 from toolwitness.dashboard import submissionview as view
 from toolwitness.dashboard.callview import call_card
 from toolwitness.dashboard.markup import Markup, join, tag
+from toolwitness.dashboard.stepview import names_of
 from toolwitness.dashboard.wording import cut, tool_name, unknown
 from toolwitness.model.exceptions import CallNotFoundError
 from toolwitness.replay import load
+from toolwitness.replay.runs import replay_run
 from toolwitness.replay.submissions import OPEN_STATES, STATES, Submission, submission
 
 MOST_ROWS = 50
 """So many rows are shown unless the reader asks for all."""
+_SEARCH_PX, _FILTER_PX, _DAY_PX = 350, 200, 150
 _RECORD_PX = 740
 _STATES = {
     "All but done": OPEN_STATES,
@@ -54,19 +57,20 @@ def draw() -> None:
 
 
 def _choose(sources: list[str]) -> _Choice:
-    search_column, state_column, source_column, since_column, until_column = st.columns([4, 2, 2, 2, 2])
-    with search_column:
-        search = st.text_input(
-            "Find", key="q", bind="query-params", type="search", placeholder="run, task, session, call, action or tool"
-        )
-    with state_column:
-        state = st.selectbox("State", list(_STATES), key="state", bind="query-params")
-    with source_column:
-        origin = furniture.source_filter(sources)
-    with since_column:
-        since = furniture.day_filter("From", "from")
-    with until_column:
-        until = furniture.day_filter("Until", "until")
+    # In a row where there is room, else below one another.
+    with st.container(horizontal=True):
+        with st.container(width=_SEARCH_PX):
+            search = st.text_input(
+                "Find", key="q", bind="query-params", type="search", placeholder="run, task, session, call, action or tool"
+            )
+        with st.container(width=_FILTER_PX):
+            state = st.selectbox("State", list(_STATES), key="state", bind="query-params")
+        with st.container(width=_FILTER_PX):
+            origin = furniture.source_filter(sources)
+        with st.container(width=_DAY_PX):
+            since = furniture.day_filter("From", "from")
+        with st.container(width=_DAY_PX):
+            until = furniture.day_filter("Until", "until")
     return _Choice(reading.Sought(search.strip() or None, origin, since, until), _STATES[state], "all" in st.query_params)
 
 
@@ -116,15 +120,15 @@ def _account(source: load.Source, call: str) -> None:
     # Side by side where there is room, else one below the other.
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=_RECORD_PX):
-            _record(one)
+            _record(source, one)
         with st.container(width="stretch"):
             settling.draw(source, one)
 
 
-def _record(one: Submission) -> None:
+def _record(source: load.Source, one: Submission) -> None:
     st.html(view.known_and_not(one))
     st.html(tag("div", view.facts(one, _address_of), class_="tw"))
-    if one.replay is None:
+    if one.run is None or one.replay is None:
         furniture.note(unknown("the record of this call cannot be shown, as its run is not known"))
         return
-    st.html(tag("div", call_card(one.replay, {}), class_="tw"))
+    st.html(tag("div", call_card(one.replay, names_of(replay_run(source, one.run)), is_account=True), class_="tw"))
