@@ -54,7 +54,7 @@ _COMMITTED = {
     "indeterminate": "unknown",
     "pending": "unknown",
 }
-_REPEAT_TOOK = {"done": "took effect", "open": "may take effect", "no": "took no effect"}
+_REPEAT_TOOK = {"done": "took effect", "open": "may take effect"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,8 @@ def _known(account: Account) -> Iterator[str]:
     if row["repeated_by"]:
         took = _REPEAT_TOOK[row["repeat_took"]]
         yield f"The same was asked for again in call {row['repeated_by']}, which {took}."
-    elif row["repeats_known"]:
-        yield "The same was not asked for again in this run." if row["run"] else "The same was not asked for again."
+    elif not row["repeat_unknown"] and row["run"]:
+        yield "The same was not asked for again in this run, or nothing came of it."
     if row["retried_in_doubt"]:
         yield "It was tried again after an attempt that may have taken effect."
 
@@ -189,8 +189,8 @@ def unknown(account: Account) -> tuple[str, ...]:
         "What was asked: its arguments are not recorded.": row["arguments"] is None,
         "What the model proposed: the call's own record never came.": not row["has_call_span"],
         "What the tool may change: no side effect is declared.": row["side_effect"] == "unknown",
-        "Whether the same was asked for again.": not row["repeats_known"],
-        "Whether another run asked for the same: no action id was given.": row["repeats_known"] and row["action_id"] is None,
+        "Whether a later call of the tool asked for the same.": row["repeat_unknown"],
+        "Whether another run asked for the same: no action id was given.": row["action_id"] is None,
         "Who must act: the tool declares no owner.": row["owner"] is None,
         "When it was.": row["started_ns"] is None,
     }

@@ -42,7 +42,8 @@ class Submission:
     None means *not known*. `owner` is who must act, `unknown` where the tool's definition names nobody. `arguments` is a
     redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `committed` answers whether it took effect,
     in a word of `accounts.committed`. `duplicate_risk`: the same was asked for again before this was settled; `duplicate`:
-    after it was found to be committed; both None where arguments and action are not recorded; `repeated_by` is the later call.
+    after it was found to be committed; both None where it is not known which arguments a later call of the tool had;
+    `repeated_by` is the later call of the same.
     `retried_in_doubt`: it took effect after an attempt of its own that may have too. `retry` answers whether a retry is safe
     for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `why` and `next_step` are a sentence each,
     `step` is a word of `advice.Step`. `not_found` says what "not found" proves, `not_found_settles_from` from when on. `total`
@@ -203,8 +204,8 @@ def _submission(account: Account) -> Submission:
         committed=accounts.committed(row),
         known=accounts.known(account),
         unknown=accounts.unknown(account),
-        duplicate_risk=row["duplicate_risk"] if row["repeats_known"] else None,
-        duplicate=row["duplicate"] if row["repeats_known"] else None,
+        duplicate_risk=_unless_lost(row, "duplicate_risk"),
+        duplicate=_unless_lost(row, "duplicate"),
         retry=advice.retry.value,
         why=advice.why,
         step=advice.step.value,
@@ -216,6 +217,17 @@ def _submission(account: Account) -> Submission:
     )
 
 
+def _unless_lost(row: Row, name: str) -> bool | None:
+    """Whether the same was asked for again; None where the arguments of a later call, or its own, are not known."""
+    found: bool = row[name]
+    return None if row["repeat_unknown"] and not found else found
+
+
+def _repeat(row: Row) -> Repeat:
+    found = Repeat(row["repeat_took"])
+    return Repeat.UNKNOWN if found is Repeat.NO and row["repeat_unknown"] else found
+
+
 def _facts(row: Row) -> Facts:
     return Facts(
         outcome=Outcome(row["outcome"]),
@@ -223,7 +235,7 @@ def _facts(row: Row) -> Facts:
         one_key=row["one_key"],
         idempotent=Known(row["idempotent"]),
         running=row["outcome"] == "pending" and row["attempts"] > 0,
-        repeat=Repeat(row["repeat_took"]) if row["repeats_known"] else Repeat.UNKNOWN,
+        repeat=_repeat(row),
         proof=Proof.NO_EFFECT if accounts.is_proven(row) else Proof.ANSWER,
         error_class=None if row["error_class"] is None else ErrorClass(row["error_class"]),
     )

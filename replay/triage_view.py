@@ -156,7 +156,7 @@ def _run_words(one: Submission) -> str:
 
 def _duplicate_words(one: Submission) -> str:
     if one.duplicate_risk is None:
-        return "unknown: neither arguments nor action are recorded by which to find another"
+        return "unknown: the arguments of a later call of the tool, or its own, are not recorded"
     if one.duplicate:
         return f"yes: call {one.repeated_by} ran after this one was found to be committed"
     if one.duplicate_risk:

@@ -173,3 +173,30 @@ def test_programs_get_the_same_handover(cli, told):
         [],
         ["settle", "answer_gate"],
     )
+
+
+def test_a_running_toolwitness_tells_the_same(cli, told, start):
+    """While it holds the file, triage and handover ask it."""
+    path, ids = told
+    questions = (("triage",), ("triage", ids["late"]), ("handover", "desk-1"))
+    alone = [cli(*question, "--db", path, "--json")[1] for question in questions]
+
+    start(path.name)
+
+    assert [cli(*question, "--db", path, "--json")[1] for question in questions] == alone
+
+
+def test_a_settled_call_is_in_doubt_no_more(cli, told):
+    """Who found it out is told, and the run's handover counts it as confirmed."""
+    path, ids = told
+    code, _, said = cli("settle", ids["late"], "committed", "--by", "ann", "--reason", "receipt seen", "--db", path)
+    assert (code, said) == (0, "")
+
+    _, shown, _ = cli("triage", ids["late"], "--db", path)
+    _, left, _ = cli("handover", "desk-1", "--db", path, "--json")
+
+    flat = " ".join(shown.split())
+    assert "did it commit yes" in flat
+    assert "retry not needed. It was done." in flat
+    assert "ann said on" in flat
+    assert [one["call"] for one in json.loads(left)["confirmed"]] == [ids["late"], ids["done"]]

@@ -286,13 +286,16 @@ def test_with_one_key_and_an_idempotent_tool_a_retry_is_safe(history, source_of)
 
 
 def test_without_arguments_nobody_knows_whether_the_same_was_asked_again(history, source_of):
-    """Duplicates are then not known, never no."""
-    timed_out(history, arguments_digest=None)
+    """Duplicates of a call that another of its tool followed are then not known, never no."""
+    first = timed_out(history, arguments_digest=None)
+    second = timed_out(history)
+    source = source_of(history)
 
-    one = only(submissions(source_of(history)))
+    one, last = submission(source, first), submission(source, second)
 
     assert (one.duplicate_risk, one.duplicate) == (None, None)
-    assert "Whether the same was asked for again." in one.unknown
+    assert "Whether a later call of the tool asked for the same." in one.unknown
+    assert (last.duplicate_risk, last.duplicate) == (False, False)
 
 
 def test_what_was_found_since_is_told(history, source_of):
