@@ -38,8 +38,6 @@ _RETRIES = {
     "unknown": "Not known",
     "not_needed": "Not needed",
 }
-ORDER = "in doubt first, then what may have been done twice, each oldest first; the rest newest first."
-"""The order of the list, in words."""
 STEP_WORDS = {
     Step.SETTLE: "find out whether it took effect",
     Step.SETTLE_REPEAT: "settle the later call of the same first",
@@ -57,6 +55,7 @@ STEP_WORDS = {
     Step.NOTHING: "nothing",
 }
 """The next step in a few words."""
+_OLDEST_FIRST = frozenset({"unsettled", "twice"})
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -70,6 +69,13 @@ def headline(counts: Mapping[str, int], oldest: Submission | None) -> list[tuple
         *figures,
         ("Oldest unsettled", doubt, None if oldest is None else f"of {plural(counts['unsettled'], 'unsettled call')}"),
     ]
+
+
+def order(states: Sequence[str]) -> str:
+    """The order of a list of these states, in words."""
+    if len(states) == 1:
+        return "oldest first." if states[0] in _OLDEST_FIRST else "newest first."
+    return "in doubt first, then what may have been done twice, each oldest first; the rest newest first."
 
 
 # -- the list ----------------------------------------------------------------------------------------------------------
@@ -166,11 +172,12 @@ def _effect(one: Submission) -> Markup:
 def answers(one: Submission) -> Markup:
     """The three questions of somebody who has to act: did it take effect, may it be sent again, who must act."""
     tone = {"safe": "good", "unsafe": "bad", "unknown": "warn"}.get(one.retry, "calm")
-    owner = unknown("Not known") if one.owner == "unknown" else one.owner
+    owner: Child = unknown("Not known") if one.owner == "unknown" else one.owner
+    who, what = ("Nobody", "Nothing is left to do.") if one.step == Step.NOTHING else (owner, f"{step(one)}.")
     boxes = (
         _effect(one),
         _answer("May it be sent again?", _RETRIES[one.retry], one.why, tone),
-        _answer("Who must act?", owner, step(one), "calm"),
+        _answer("Who must act?", who, what, "calm"),
     )
     return tag("div", *boxes, class_="tw answers")
 
@@ -195,7 +202,7 @@ def known_and_not(one: Submission) -> Markup:
 
 def _duplicates(one: Submission, address_of: Callable[[str], str]) -> Markup:
     if one.duplicate_risk is None or one.duplicate is None:
-        return unknown("not known: arguments and action are not recorded")
+        return unknown("not known: what it or a later call of the tool asked for is not recorded")
     if one.repeated_by and (one.duplicate or one.duplicate_risk):
         again = links.link(join(["call ", tag("code", one.repeated_by)]), address_of(one.repeated_by))
         word = "done again after it was found to be committed: " if one.duplicate else "asked for again before it was settled: "

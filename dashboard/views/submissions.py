@@ -76,17 +76,24 @@ def _choose(sources: list[str]) -> _Choice:
 
 def _list(source: load.Source, choice: _Choice) -> None:
     counts = reading.submission_counts(source, choice.filters)
-    oldest = reading.submissions(source, choice.filters, states=("unsettled",), most=1)
     listed = reading.submissions(source, choice.filters, states=choice.states, most=None if choice.whole else MOST_ROWS)
     furniture.demo_banner(one.source for one in listed if one.source)
-    furniture.cards(view.headline(counts, oldest[0] if oldest else None))
+    furniture.cards(view.headline(counts, _oldest(source, choice, listed)))
     if not listed:
         furniture.note(_nothing(counts))
         return
     total = listed[0].total
     more = _show_all() if len(listed) < total else None
-    furniture.note(cut(len(listed), total, "calls" if total != 1 else "call"), more, "; ", view.ORDER)
+    furniture.note(cut(len(listed), total, "calls" if total != 1 else "call"), more, "; ", view.order(choice.states))
     st.html(view.list_table(listed, _address_of))
+
+
+def _oldest(source: load.Source, choice: _Choice, listed: list[Submission]) -> Submission | None:
+    """The oldest call in doubt, which comes first where such calls are listed; None where there is none."""
+    if listed and listed[0].state == "unsettled":
+        return listed[0]
+    found = reading.submissions(source, choice.filters, states=("unsettled",), most=1)
+    return found[0] if found else None
 
 
 def _nothing(counts: dict[str, int]) -> str:

@@ -92,6 +92,20 @@ def test_what_may_have_been_done_twice_does_not_say_a_plain_yes(told):
     assert "Did it take effect? Yes, perhaps twice" in words(submissionview.answers(one))
 
 
+def test_of_what_is_done_nobody_must_act(told):
+    """An owner is named where something is left to do alone."""
+    one = submission(told[0], told[1].settled)
+    assert "Who must act? Nobody Nothing is left to do." in words(submissionview.answers(one))
+
+
+@pytest.mark.parametrize("states", [(state,) for state in STATES])
+def test_the_order_of_one_state_is_told_as_it_is(told, states):
+    """Doubts are listed from the oldest on, what is over from the newest."""
+    started = [one.started for one in reading.submissions(told[0], Sought(), states=states, most=None)]
+    order = {"oldest first.": False, "newest first.": True}[submissionview.order(states)]
+    assert started == sorted(started, reverse=order)
+
+
 def test_the_headline_has_denominators(told):
     """Each state of all writing calls, and the age of the oldest doubt."""
     counts = reading.submission_counts(told[0], Sought())
