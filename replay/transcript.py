@@ -176,7 +176,7 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
 
 def _finding_line(found: ReconciliationReplay) -> str:
     by = f"{found.method}, {found.found_by}" if found.found_by else found.method
-    why = "" if found.reason is None else f": {_value_text(found.reason)}"
+    why = "" if found.reason is None else f": {value_text(found.reason)}"
     return f"found later: {found.finding} ({by}, {found.found or 'time unknown'}){why}"
 
 
