@@ -302,10 +302,12 @@ def _check_names(facts: dict[str, Any]) -> None:
         raise UnknownWordError(f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}")
 
 
-Witness = Callable[[BaseException], dict[str, Any]]
-"""Saw what an attempt did, and tells what it means for it that it ended by this exception, as facts to learn.
+Witness = Callable[[BaseException | None], dict[str, Any]]
+"""Saw what an attempt did, and tells what it means for it that it ended by this exception, or by none, as facts to learn.
 
-`only_request`: nothing else of the attempt left the process but the one request whose answer is `remote_status`.
+`only_request`: nothing else of the attempt left the process but the one request whose answer is `remote_status`. Of one that
+ended by no exception, `only_accepted`: what it asked for last was taken in and not done yet; `broke_off`: something that it
+asked for, and that may have been done, got no answer that can be trusted.
 """
 
 
@@ -416,6 +418,8 @@ class AttemptScope(Scope):
                 self.ended = True
                 self.call.open_attempts -= 1
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
-                facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
+                seen = {} if self._status is not None or self.witness is None or not self.announced else self.witness(None)
+                status = self._status or seen.get("attempt_status") or AttemptStatus.OK
+                facts = {**self._learned, **seen, **said, "attempt_status": status}
                 if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
                     self.recorder.concluded(self)

@@ -36,13 +36,15 @@ class ErrorReader:
     def of_attempt(self, call: CallScope, facts: dict[str, Any]) -> dict[str, Any]:
         """The facts of an attempt with the class and codes of its error, and with the proof, if any, that nothing happened."""
         facts = dict(facts)
-        alone = facts.pop("only_request", False)
+        alone, broke_off = facts.pop("only_request", False), facts.pop("broke_off", False)
+        only_accepted = facts.pop("only_accepted", facts.get("remote_status") == _ACCEPTED)
         failed = facts["attempt_status"] in _FAILED
         if failed:
             self._read(call, facts, alone=alone)
         if call.noted is not None:
             call.noted.failed = facts if failed else None
-            call.noted.only_accepted = facts.get("remote_status") == _ACCEPTED
+            call.noted.only_accepted = only_accepted
+            call.noted.broke_off = call.noted.broke_off or broke_off
         return facts
 
     def _read(self, call: CallScope, facts: dict[str, Any], *, alone: bool) -> None:
@@ -59,7 +61,8 @@ class ErrorReader:
 
     def of_answer(self, call: CallScope, value: Any, facts: dict[str, Any]) -> dict[str, Any]:
         """The facts of what came back, with the failure that the answer tells itself, and its class."""
-        facts = {**facts, **_own_word(value)} if facts.get("observation", ObservationStatus.OK) is None else facts
+        if facts.get("observation", ObservationStatus.OK) is None:
+            facts = {**facts, **_own_word(value, broke_off=call.noted.broke_off)}
         observation, last = facts.get("observation"), call.noted.failed
         if observation in _GOOD and call.noted.only_accepted and side_effect(call) is not SideEffect.READ:
             return {**facts, "commit_level": facts.get("commit_level") or CommitLevel.ACCEPTED}
@@ -86,11 +89,14 @@ def _thrown(seen: Seen) -> Thrown:
     return Thrown(tuple(types), dict(seen.values))
 
 
-def _own_word(value: Any) -> dict[str, Any]:
+def _own_word(value: Any, *, broke_off: bool) -> dict[str, Any]:
+    """What an answer says of itself; an error in the place of an answer that never came is none of the tool's."""
     found = read_envelope(value)
     if found is None:
         return {"observation": ObservationStatus.OK}
-    return {"observation": found.status, "error_class": ErrorClass.UNCLASSIFIED, "vendor_code": found.vendor_code}
+    in_its_place = broke_off and found.status is ObservationStatus.ERROR
+    status = ObservationStatus.RAISED if in_its_place else found.status
+    return {"observation": status, "error_class": ErrorClass.UNCLASSIFIED, "vendor_code": found.vendor_code}
 
 
 def _is_proven(facts: dict[str, Any]) -> bool:
