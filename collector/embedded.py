@@ -91,6 +91,11 @@ class RemoteExporter(_CountingExporter):
         return self.remote.ingest(encode_spans(spans).SerializeToString())
 
 
+def sink_of(store: Store | RemoteStore) -> StoreExporter | RemoteExporter:
+    """Where spans go that belong into a store that is open already, here or behind a running toolwitness."""
+    return RemoteExporter(store) if isinstance(store, RemoteStore) else StoreExporter(store)
+
+
 def open_sink(db: str | Path) -> StoreExporter | RemoteExporter:
     """Where spans for this file go: to the toolwitness that serves it, or into the file itself.
 

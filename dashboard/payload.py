@@ -91,6 +91,11 @@ def pretty(value: Any, origins: Mapping[str, str] | None = None) -> Markup:
     return tag("pre", _Writer(origins or {}).value(value, "", "", ""), class_="json")
 
 
+def written(value: Any) -> Markup:
+    """A recorded text as a reader wrote it, or as a chip where it was redacted; anything else as `brief`."""
+    return text(value) if isinstance(value, str) else brief(value)
+
+
 _BRIEF_LEAVES = 6
 _BRIEF_STRING = 40
 

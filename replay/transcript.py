@@ -14,11 +14,20 @@ from toolwitness.model.enums import ErrorClass, Outcome
 from toolwitness.model.errors import next_step
 from toolwitness.redaction.placeholder import TAG, is_placeholder
 from toolwitness.replay import doubts
+from toolwitness.replay.facts import (
+    approval_words,
+    batch_words,
+    beside_words,
+    budget_words,
+    called_off_words,
+    conflict_words,
+)
 from toolwitness.replay.honest import EXPOSURES, FLAGS, LOST_CALL, misfits, no_use
 from toolwitness.replay.steps import (
     AttemptReplay,
     CallReplay,
     GateReplay,
+    ReconciliationReplay,
     RunReplay,
     StepReplay,
     VersionCheck,
@@ -65,11 +74,12 @@ def _bracketed(facts: Iterable[str | None]) -> str:
     return f" ({', '.join(known)})" if known else ""
 
 
-def _gate_line(gate: GateReplay) -> str:
+def _gate_line(gate: GateReplay, proposed: str | None) -> str:
     observed = "; observed only, stops nothing" if gate.mode == "observed" else ""
     rule = f"rule {gate.rule_id} {gate.rule_version or ''}".rstrip() if gate.rule_id else None
     approver = f"by {gate.approver}" if gate.approver else None
-    reasons = _bracketed((gate.reason_code, rule, gate.contract, approver, *gate.pointers, *gate.keywords))
+    approved = approval_words(gate, proposed)
+    reasons = _bracketed((gate.reason_code, rule, gate.contract, approver, *approved, *gate.pointers, *gate.keywords))
     return f"gate {gate.kind}: {gate.verdict}{reasons}{observed}"
 
 
@@ -132,27 +142,38 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
     """The lines under a call's heading."""
     if call.ran_although_denied_by:
         yield Text(f"warning: ran although denied by {call.ran_although_denied_by}", style=_WARNING_STYLE)
-    yield from (Text(f"warning: {FLAGS.get(flag, flag)}", style=_WARNING_STYLE) for flag in call.flags)
+    warnings = (*(FLAGS.get(flag, flag) for flag in call.flags), *conflict_words(call, names))
+    yield from (Text(f"warning: {warning}", style=_WARNING_STYLE) for warning in warnings)
     versions = f"schema {_short(call.schema_digest)}"
     if call.validated_schema_digest is not None:
         versions += f", validated by a gate against {_short(call.validated_schema_digest)}"
     yield f"{versions}; visible {call.visible}, registered {call.registered}, side effect {call.side_effect}"
     yield from _arguments_lines(call, names)
     yield from (_version_line(check, call.schema_digest) for check in call.argument_checks)
-    yield from (_gate_line(gate) for gate in call.gates)
+    beside = beside_words(call, names)
+    if beside:
+        yield "; ".join(beside)
+    yield from (_gate_line(gate, call.arguments_digest) for gate in call.gates)
     for attempt in call.attempts:
         yield from _attempt_lines(attempt)
     if not call.attempts:
         yield "no attempt recorded"
+    yield from filter(None, (called_off_words(call), batch_words(call)))
     yield _observation_line(call)
     if call.error_class is not None and call.outcome in _TO_ACT_ON:
         step = next_step(ErrorClass(call.error_class), Outcome(call.outcome))
         yield f"next step: {step.recovery} (retry of the same: {step.retry})"
     if call.discovery_hits:
         yield f"search hits: {', '.join(tool_name(hit.server, hit.tool) for hit in call.discovery_hits)}"
-    yield from (f"found later: {found.finding} ({found.method})" for found in call.reconciliations)
+    yield from map(_finding_line, call.reconciliations)
     yield _use_line(call, names)
     yield from _unknown_line(call.unknown)
+
+
+def _finding_line(found: ReconciliationReplay) -> str:
+    by = f"{found.method}, {found.found_by}" if found.found_by else found.method
+    why = "" if found.reason is None else f": {_value_text(found.reason)}"
+    return f"found later: {found.finding} ({by}, {found.found or 'time unknown'}){why}"
 
 
 def _call_view(call: CallReplay, names: Mapping[str, str]) -> Iterator[RenderableType]:
@@ -215,11 +236,13 @@ def replay_view(run: RunReplay) -> RenderableType:
         "trial": run.trial,
         "outcome": f"{run.outcome} (by {run.outcome_source})",
         "reward": run.reward,
+        "stopped by": run.stopped_by if run.stopped_by != "unknown" else None,
         "started": run.started,
     }
     lines: list[RenderableType] = [
         Text(f"run {run.run}", style="bold"),
         ", ".join(f"{key} {value}" for key, value in facts.items() if value is not None),
+        *([f"budget: {', '.join(map(budget_words, run.budget))}"] if run.budget else []),
         *_unknown_line(run.unknown),
         "",
     ]

@@ -5,6 +5,7 @@ What the application or an instrumentation said stands; `unclassified` is what t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,15 @@ _ACCEPTED = 202
 _ANSWERED = frozenset({ObservationStatus.ERROR, ObservationStatus.BUSINESS_ERROR})
 _GOOD = frozenset({ObservationStatus.OK, ObservationStatus.EMPTY, ObservationStatus.PARTIAL})
 _CUT_OFF = frozenset({ObservationStatus.RAISED, ObservationStatus.TIMEOUT, ObservationStatus.INVALID})
+
+
+Witness = Callable[[BaseException | None], dict[str, Any]]
+"""Saw what an attempt did, and tells what it means for it that it ended by this exception, or by none, as facts to learn.
+
+`only_request`: nothing else of the attempt left the process but the one request whose answer is `remote_status`. Of one that
+ended by no exception, `only_accepted`: what it asked for last was taken in and not done yet; `broke_off`: something that it
+asked for, and that may have been done, got no answer that can be trusted.
+"""
 
 
 class ErrorReader:
@@ -65,7 +75,8 @@ class ErrorReader:
             facts = {**facts, **_own_word(value, broke_off=call.noted.broke_off)}
         observation, last = facts.get("observation"), call.noted.failed
         if observation in _GOOD and call.noted.only_accepted and side_effect(call) is not SideEffect.READ:
-            return {**facts, "commit_level": facts.get("commit_level") or CommitLevel.ACCEPTED}
+            told = facts.get("commit_level", CommitLevel.UNKNOWN)
+            return {**facts, "commit_level": CommitLevel.ACCEPTED if told is CommitLevel.UNKNOWN else told}
         if observation in _CUT_OFF and last is not None and facts.get("error_type") in {None, last.get("error_type")}:
             kept = {name: last.get(name) for name in ("error_class", "vendor_code") if _is_open(facts.get(name))}
             return {**facts, **kept}

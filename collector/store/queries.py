@@ -36,6 +36,7 @@ class Write(StrEnum):
     BEGIN_READING = "begin_reading"
     CLEAR_RULES = "clear_rules"
     COUNT_INGEST = "count_ingest"
+    COUNT_OVERDUE = "count_overdue"
     COUNT_REDACTIONS = "count_redactions"
     DERIVE_CALLS = "derive_calls"
     FILL_RULES = "fill_rules"
@@ -201,7 +202,9 @@ def parameters(name: str) -> frozenset[str]:
 
 
 _LARGEST = 2**63 - 1
-_TYPES: Mapping[str, type] = MappingProxyType({"by_week": bool, "limit": int, "now_ns": int, "before_ns": int})
+_TYPES: Mapping[str, type] = MappingProxyType(
+    {"by_week": bool, **dict.fromkeys(("limit", "now_ns", "before_ns", "since_ns", "until_ns"), int)}
+)
 """Parameters that are no text."""
 _WORDS = {bool: "true or false", int: f"a whole number from 0 to {_LARGEST}", str: "text"}
 

@@ -16,14 +16,17 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from itertools import count
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolwitness.model.enums import AttemptStatus, ErrorClass, Known
 from toolwitness.sdk import calls, context
-from toolwitness.sdk.calls import AttemptScope, Witness
+from toolwitness.sdk.calls import AttemptScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.patching import Patches, Wrapper, argument
 from toolwitness.sdk.raised import explicit_causes
+
+if TYPE_CHECKING:
+    from toolwitness.sdk.failures import Witness
 
 _TRANSPORT = "http"
 _DEEPEST = 64

@@ -186,7 +186,9 @@ def _decided(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], 
     del instance
     decided = wrapped(*args, **kwargs)
     with reading_guard:
-        _decide(argument(args, kwargs, 1, "tool_call"), allowed=decided[1] is None)
+        decision = argument(args, kwargs, 0, "decision")
+        edited = decision["edited_action"]["args"] if decision["type"] == "edit" else None
+        _decide(argument(args, kwargs, 1, "tool_call"), allowed=decided[1] is None, edited=edited)
     return decided
 
 
@@ -197,8 +199,10 @@ def _resolved(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...],
     with reading_guard:
         request = argument(args, kwargs, 0, "request")
         call = call_of_message(request.tool_call)
-        if call.asked:
-            _decide(request.tool_call, allowed=type(resolved).__name__ != "ToolMessage")
+        if call.asked and type(resolved).__name__ == "ToolMessage":
+            _decide(request.tool_call, allowed=False)
+        elif call.asked:
+            _decide(request.tool_call, allowed=True, edited=None if resolved[1] is None else resolved[1]["args"])
     return resolved
 
 
@@ -214,8 +218,12 @@ def _limited(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], 
     return parts
 
 
-def _decide(tool_call: Any, *, allowed: bool) -> None:
+def _decide(tool_call: Any, *, allowed: bool, edited: Any = None) -> None:
+    """Record what a person decided; `edited` are the arguments that stand in the place of those proposed."""
     call = call_of_message(tool_call)
+    if allowed and edited is not None:
+        call.gate("confirmation", "modify", arguments=edited)
+        return
     call.gate("confirmation", "allow" if allowed else "deny")
     if not allowed:
         call.close()

@@ -118,7 +118,8 @@ def _judged(call: CallScope, validated: Any, *, approved: bool) -> None:
     kind = getattr(validated.tool.tool_def, "kind", None)
     deferral = getattr(validated, "deferral", None)  # older versions have none
     if approved:
-        call.gate("confirmation", "allow")
+        # Who approves may put other arguments in the place of those proposed.
+        call.gate("confirmation", "allow", arguments=validated.call.args or {})
     elif kind == "unapproved" or type(deferral).__name__ == "ApprovalRequired":
         call.gate("confirmation", "needs_approval")
     elif kind == "external" or deferral is not None:

@@ -4,8 +4,11 @@ import pytest
 
 from toolwitness.collector.store.store import Store
 from toolwitness.model.digest import subject_digest
+from toolwitness.tests.collector.conftest import fixture_live, fixture_start
 from toolwitness.tests.collector.store.purging import told
 from toolwitness.tests.factories import MONDAY_NS
+
+__all__ = ["fixture_live", "fixture_start"]
 
 KEY = "a key for tests"
 

@@ -1,6 +1,8 @@
 -- question: which gates did the calls of the run $run meet, and what did each answer?
 select
-    call_id, gate_kind, gate_mode, verdict, reason_code, rule_id, rule_version, contract, pointers, keywords, approver, start_ns
+    call_id, gate_kind, gate_mode, verdict, reason_code, rule_id, rule_version, contract, pointers, keywords, approver,
+    approved_arguments_digest, approved_schema_digest, approved_resource_version, approved_items, approval_id, approval_expires_ns,
+    start_ns
 from spans
 where record = 'gate' and run_id = $run
 order by call_id, start_ns, span_id
