@@ -113,6 +113,8 @@ class _CallNotes:
     """What the latest failed attempt came to."""
     only_accepted: bool = False
     """The latest attempt was answered as one that is taken in and not done yet."""
+    broke_off: bool = False
+    """A request of some attempt got no answer that can be trusted, and the attempt did not end by that."""
     emitted: tuple[Call, Place] | None = None
     """The call's own span, once it ended."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +31,7 @@ from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 from toolwitness.sdk.terms import GRANTS, PROPOSED, read_terms
 
 if TYPE_CHECKING:
+    from toolwitness.sdk.failures import Witness
     from toolwitness.sdk.scopes import DecisionScope, RunScope
 
 _ATTEMPT_FACTS = frozenset(
@@ -379,13 +380,6 @@ def _check_names(facts: dict[str, Any]) -> None:
         raise UnknownWordError(f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}")
 
 
-Witness = Callable[[BaseException], dict[str, Any]]
-"""Saw what an attempt did, and tells what it means for it that it ended by this exception, as facts to learn.
-
-`only_request`: nothing else of the attempt left the process but the one request whose answer is `remote_status`.
-"""
-
-
 class AttemptScope(Scope):
     """One physical try."""
 
@@ -491,9 +485,12 @@ class AttemptScope(Scope):
             if not self.ended and not self.inherited:
                 self.ended = True
                 self.call.open_attempts -= 1
-                self.call.last_status = self._status or AttemptStatus.OK
+                seen = (
+                    {} if self._status or not self.witness or self.call.side_effect is SideEffect.READ else self.witness(None)
+                )
+                self.call.last_status = self._status or seen.get("attempt_status") or AttemptStatus.OK
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
-                facts = {**self._learned, **said, "attempt_status": self.call.last_status}
+                facts = {**self._learned, **seen, **said, "attempt_status": self.call.last_status}
                 if self.call.key_digest is not None:
                     facts["key_digest"] = self.call.key_digest
                 self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)

@@ -12,7 +12,16 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from typing import Any
 
 from toolwitness.model.catalog import ToolDefinition
-from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, PrivacyClass, SideEffect
+from toolwitness.model.enums import (
+    AttemptStatus,
+    Contract,
+    GateKind,
+    Known,
+    ObservationStatus,
+    PrivacyClass,
+    SideEffect,
+    Verdict,
+)
 from toolwitness.model.exceptions import RedactedArgumentError
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.flowback import holds_placeholder
@@ -212,6 +221,28 @@ def _refusal(
     )
 
 
+def _not_entered(wrapped: Callable[..., Any], error: BaseException) -> bool:
+    """Whether a function written in Python was called with arguments that its signature does not take, so that it did not run.
+
+    To be asked in the frame that called it, which is then the only one in the traceback.
+    """
+    plain = inspect.isfunction(getattr(wrapped, "__func__", wrapped))
+    return plain and type(error) is TypeError and error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
+def _made(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
+    """The function's coroutine or generator; arguments that do not fit its signature are refused before there is one."""
+    try:
+        return wrapped(*args, **kwargs)
+    except TypeError as error:
+        with guard:
+            if _not_entered(wrapped, error):
+                call.gate(GateKind.INPUT_VALIDATION, Verdict.DENY, reason="signature", contract=Contract.STRUCTURE)
+            if owned:
+                call.close()
+        raise
+
+
 def _end(call: CallScope, attempt: AttemptScope, owned: bool, error: BaseException | None) -> None:
     """End the attempt, and the call where it is ours."""
     with guard:
@@ -230,6 +261,8 @@ def _run_plain(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallSc
         result = wrapped(*args, **kwargs)
     except BaseException as error:
         attempt.leave()
+        if _not_entered(wrapped, error):
+            attempt.end(AttemptStatus.ERROR, sent=Known.NO, effect_ruled_out=True, error_type="TypeError")
         _end(call, attempt, owned, error)
         raise
     attempt.leave()
@@ -245,7 +278,7 @@ def _run_plain(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallSc
 
 
 def _run_coroutine(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    return _awaiting(wrapped(*args, **kwargs), call, owned)
+    return _awaiting(_made(wrapped, args, kwargs, call, owned), call, owned)
 
 
 def _awaiting(inner: Any, call: CallScope, owned: bool, attempt: AttemptScope | None = None) -> Any:
@@ -308,7 +341,7 @@ class _Items:
 
 
 def _run_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    inner = wrapped(*args, **kwargs)
+    inner = _made(wrapped, args, kwargs, call, owned)
     steps = _steps(inner, call, owned)
     _named_as(steps, inner)
     if owned:
@@ -359,7 +392,7 @@ def _end_stream(call: CallScope, attempt: AttemptScope, owned: bool, items: _Ite
 
 
 def _run_async_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    inner = wrapped(*args, **kwargs)
+    inner = _made(wrapped, args, kwargs, call, owned)
     steps = _async_steps(inner, call, owned)
     _named_as(steps, inner)
     if owned:

@@ -34,6 +34,7 @@ class _Notes:
 
     failed: dict[str, Any] | None = None
     only_accepted: bool = False
+    broke_off: bool = False
     definition: None = None
 
 

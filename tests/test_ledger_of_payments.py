@@ -14,6 +14,7 @@ REFUSED = None
 """In the place of an instruction: nobody listens."""
 COMMITTED = (201, 429, 500, 502, 503, "garbage", "half", "short", "drop", "reset", "silent")
 UNTOUCHED = (202, 400, 402, 403, 422, 429, 500, 502, 503, "garbage", "drop", "reset", "silent")
+ANSWERED_WITH_SUCCESS = ("garbage", "half", "short")
 EVERYTHING = [
     *(Instruction("before", answer) for answer in COMMITTED),
     *(Instruction("never", answer) for answer in UNTOUCHED),
@@ -44,10 +45,10 @@ def _service():
 
 @pytest.fixture(name="ledger")
 def _ledger(tmp_path, service):
-    """`ledger(bills, client)` pays them, recorded into a file; gives (bill, call's row, committed by now) of each."""
+    """`ledger(bills, client, manner)` pays them, recorded into a file; gives (bill, call's row, committed by now) of each."""
 
-    def play(bills, client="httpx"):
-        agent = PayingAgent(service, client)
+    def play(bills, *how):
+        agent = PayingAgent(service, *how)
         toolwitness.instrument(db=tmp_path / "spans.duckdb", only=["httpx", "requests"])
         try:
             agent.run(bills)
@@ -109,9 +110,21 @@ def test_what_each_answer_is_worth(ledger):
     }
 
 
-def test_tries_in_any_order_claim_nothing_against_the_books(ledger, service):
+@pytest.mark.parametrize("manner", ["tells", "words"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_words_of_a_tool_are_not_taken_for_an_answer_that_never_came(ledger, service, client, manner):
+    """It caught what its request raised; only where the service answered with success it is the tool's word that counts."""
+    failing = [told for told in EVERYTHING if told is None or told.answer not in ANSWERED_WITH_SUCCESS]
+    played = ledger([Bill((told,)) for told in failing], client, manner)
+    service.advance(60)
+
+    assert lies([(bill, row, service.committed(row["call_id"])) for bill, row, _ in played]) == []
+
+
+@pytest.mark.parametrize("manner", ["raises", "tells"])
+def test_tries_in_any_order_claim_nothing_against_the_books(ledger, service, manner):
     """A later answer does not unsay an earlier try, and whatever was tried twice is one call."""
-    played = ledger([Bill(twice) for twice in TWICE])
+    played = ledger([Bill(twice) for twice in TWICE], "httpx", manner)
     service.advance(60)
 
     assert len(played) == len(TWICE)

@@ -11,7 +11,7 @@ from toolwitness.sdk import context
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.langchain_calls import Handling, call_of_message, interrupts, words_error
 from toolwitness.sdk.instrument.patching import Patches, argument
-from toolwitness.sdk.instrument.tools import agent_run
+from toolwitness.sdk.instrument.tools import agent_run, stop_proposed
 from toolwitness.sdk.scope import NO_SCOPE
 from toolwitness.sdk.scopes import RunScope
 
@@ -59,6 +59,8 @@ def _graph_run(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ite
         with reading_guard:
             if not interrupts(error):
                 run.finish("failure")
+            if type(error).__name__ == "GraphRecursionError" and isinstance(run, RunScope) and run.session is None:
+                stop_proposed(run, "budget", "recursion_limit")
         raise
     finally:
         with reading_guard:
@@ -151,8 +153,12 @@ def _answered(begun: Handling, node: Any, result: Any) -> None:
         if words_error(result) and not begun.call.begun and begun.call.tool not in node.tools_by_name:
             begun.call.gate("catalog", "deny", reason="unknown_tool")
             begun.call.close()
-        else:
-            begun.returned(result)
+            return
+        if not begun.call.begun and not begun.over and not begun.call.asked:
+            # Middleware answered in the tool's place, whatever it did for that.
+            verdict = "deny" if words_error(result) else "skip"
+            begun.call.gate("policy", verdict, reason="answered_by_middleware", observed=True)
+        begun.returned(result)
 
 
 # -- approvals -----------------------------------------------------------------------------------------------------

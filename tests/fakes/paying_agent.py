@@ -30,20 +30,33 @@ class Bill:
 
 
 class PayingAgent:
-    """Pays bills; `references` are those of its logical calls, in the order of the bills."""
+    """Pays bills; `references` are those of its logical calls, in the order of the bills.
 
-    def __init__(self, service, client="httpx"):
+    Its tool `raises` what its client raises, `tells` it as an error of its own, or `words` it as a text.
+    """
+
+    def __init__(self, service, client="httpx", manner="raises"):
         self.service, self.client = service, client
         self.references = []
         send = {"httpx": self._httpx, "httpx-async": self._httpx_async, "requests": self._requests}[client]
+        caught = () if manner == "raises" else (httpx.HTTPError, requests.RequestException, ValueError)
 
-        def pay(amount_cents: int) -> dict:
+        def pay(amount_cents: int) -> dict | str:
             """Pay a bill."""
-            return send(amount_cents)
+            try:
+                return send(amount_cents)
+            except caught as error:
+                return said(error)
 
-        async def apay(amount_cents: int) -> dict:
+        async def apay(amount_cents: int) -> dict | str:
             """Pay a bill."""
-            return await send(amount_cents)
+            try:
+                return await send(amount_cents)
+            except caught as error:
+                return said(error)
+
+        def said(error):
+            return {"error": type(error).__name__} if manner == "tells" else f"The payment failed ({error})."
 
         self.pay = toolwitness.tool(
             apay if client == "httpx-async" else pay,
@@ -72,9 +85,9 @@ class PayingAgent:
             self.key, self.timeout_s = bill.key, IMPATIENT_S if told and told.answer == "silent" else PATIENT_S
             with contextlib.suppress(httpx.HTTPError, requests.RequestException, ValueError):
                 paid = self.pay(amount_cents)
-                if self.client == "httpx-async":
-                    asyncio.run(paid)
-                return
+                paid = asyncio.run(paid) if self.client == "httpx-async" else paid
+                if isinstance(paid, dict) and "error" not in paid:
+                    return
             if told is not None:
                 self.service.wait_for(self.references[-1])
 
