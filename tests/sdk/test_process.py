@@ -255,6 +255,30 @@ def test_wherever_a_process_is_killed_its_payment_is_known(tmp_path, where, outc
     assert journals(tmp_path) == []
 
 
+@pytest.mark.parametrize("payments", [1, 40, 2000])
+def test_of_many_payments_none_is_lost_in_a_crash(tmp_path, collector, payments):
+    """A process that pays without pause is killed while it delivers: every payment made is an attempt that is known."""
+    server, bank = collector(), tmp_path / "bank"
+    bank.touch()
+    code = (
+        "import toolwitness; toolwitness.instrument(export_interval_s=0.01); bank = open('bank', 'a', buffering=1)\n"
+        "@toolwitness.tool(side_effect='write')\n"
+        "def pay(): print('paid', file=bank)\n"
+        "while True: pay()"
+    )
+    environ = {**os.environ, "TOOLWITNESS_STATE_DIR": str(tmp_path / "state"), "TOOLWITNESS_ENDPOINT": server.url}
+    with subprocess.Popen([sys.executable, "-c", code], env=environ, cwd=tmp_path) as paying:
+        while bank.stat().st_size < payments * len("paid\n"):
+            time.sleep(0.001)
+        paying.kill()
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    paid = len(bank.read_text().splitlines())
+    known = {span.span_id for span in server.spans if span.name == "attempt 1"}
+
+    assert paid <= len(known) <= paid + 1
+    assert journals(tmp_path) == []
+
+
 def test_a_note_that_was_dropped_leaves_its_attempt_open(tmp_path, collector):
     """A full queue is no proof that nothing happened: the next process tells of the attempt."""
     server = collector()
