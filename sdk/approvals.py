@@ -107,7 +107,7 @@ class Approvals(Executions):
         value, whole = (notes.proposed, notes.arguments_digest is not None) if known else (None, False)
         return _Granted(value, known=known, whole=whole, schema_digest=schema, terms=terms)
 
-    def executed(self, call: CallScope, copy: Projection, resource_version: Any = None) -> None:
+    def executed(self, call: CallScope, copy: Projection, resource_version: str | None = None) -> None:
         """Hold the arguments that a tool ran with against those approved."""
         if call.noted is not None:
             call.noted.ran = copy, resource_version
@@ -171,11 +171,11 @@ class Approvals(Executions):
         as_proposed = _same(granted, call.noted.proposed, self._input_schema(call), whole=True)
         return Known.YES if as_proposed is Known.YES else Known.UNKNOWN
 
-    def _used_by(self, approval_id: Any, call: CallScope) -> str:
+    def _used_by(self, approval_id: str | None, call: CallScope) -> str:
         """The call that used this approval first, which is this one where it is not known."""
-        if type(approval_id) not in {str, int}:
+        if approval_id is None:
             return call.id
-        first = self._used.setdefault(str(approval_id), call.id)
+        first = self._used.setdefault(approval_id, call.id)
         if len(self._used) > _USES_KEPT:
             self._used.popitem(last=False)
         return first
