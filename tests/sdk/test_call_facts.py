@@ -282,3 +282,23 @@ def test_lists_that_change_later_are_told_as_they_were(live):
 
     (found,) = live("call")
     assert found.write_set == ("account/1",)
+
+
+def test_a_decorated_tool_whose_task_is_cancelled_before_it_runs(live):
+    """Nothing of the function ran, which is known; one that nobody awaits never ran either."""
+
+    @toolwitness.tool(side_effect="write")
+    async def pay():
+        """Pay."""
+
+    async def go():
+        task = asyncio.create_task(pay())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+
+    (found,) = live("call")
+    assert found.cancellation is Cancellation.BEFORE_DISPATCH
+    assert live("attempt") == []
