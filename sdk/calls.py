@@ -24,11 +24,12 @@ from toolwitness.model.enums import (
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
 from toolwitness.sdk.batches import batch_facts, status_of
+from toolwitness.sdk.called_off import kept
 from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.keyed import KeyedCall
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
-from toolwitness.sdk.terms import GRANTS, PROPOSED, read_terms
+from toolwitness.sdk.terms import GRANTS, PROPOSED, named, read_terms
 
 if TYPE_CHECKING:
     from toolwitness.sdk.failures import Witness
@@ -116,7 +117,7 @@ class CallScope(KeyedCall):
         self.run, self.decision, self.id = run, decision, self.span_id
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
-        self.facts = facts
+        self.facts = kept(facts) if facts else facts
         self.closed = self.begun = self.refused = self.held = self.asked = self.approved = False
         self.tried = False
         self.began_ns: int | None = None  # the start of the latest attempt
@@ -323,7 +324,7 @@ class CallScope(KeyedCall):
         """
         with guard:
             copy = arguments if type(arguments) is Projection else project(arguments)
-            self.recorder.note(copy.size, "executed", self, copy, resource_version)
+            self.recorder.note(copy.size, "executed", self, copy, named(resource_version))
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
