@@ -108,7 +108,7 @@ class CallScope(KeyedCall):
         self.closed = self.begun = self.refused = self.held = self.asked = False
         self.tried = False
         self._begin(idempotency_key, continues)
-        self._stopped_by: set[Any] = set()
+        self._stopped_by: frozenset[Any] = frozenset()
         self._attempts = count(1)
         if continues is None:
             self.ordinal = next(run.call_ordinals)
@@ -200,8 +200,8 @@ class CallScope(KeyedCall):
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
             if not observed and facts["gate_kind"] not in _AFTER_EXECUTION:
-                self._stopped_by.discard(facts["gate_kind"])
-                self._stopped_by |= {facts["gate_kind"]} if facts["verdict"] in _STOPPING else set()
+                others = self._stopped_by - {facts["gate_kind"]}
+                self._stopped_by = others | {facts["gate_kind"]} if facts["verdict"] in _STOPPING else others
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -243,8 +243,9 @@ class CallScope(KeyedCall):
         `unclaimed`: a framework runs its tool in it, and a decorated function of that tool is this attempt and no call more.
         """
         self.begun, self.held = True, False
-        with guard:
-            self.watch_conflict()
+        if self.comparable:
+            with guard:
+                self.watch_conflict()
         with guard:
             return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport, unclaimed=unclaimed)
         return cast("AttemptScope", NO_SCOPE)
@@ -448,8 +449,9 @@ class AttemptScope(Scope):
                 self.call.open_attempts -= 1
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
                 facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
-                if self.call.key_digest is not None:
-                    facts["key_digest"] = self.call.key_digest
+                digest = self.call.key_digest
+                if digest is not None:
+                    facts["key_digest"] = digest
                 if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
                     self.recorder.concluded(self)
                 self.call.tried = True

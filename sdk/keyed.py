@@ -24,7 +24,7 @@ CONFLICT = "conflict"
 class KeyedCall(Scope):
     """The part of a `CallScope` that is about its key."""
 
-    __slots__ = ("conflicting", "given_key", "keyed", "ran")
+    __slots__ = ("comparable", "conflicting", "given_key", "keyed", "ran")
 
     facts: dict[str, Any]
     begun: bool
@@ -36,6 +36,8 @@ class KeyedCall(Scope):
         self.ran: tuple[ToolDefinition, Projection] | None = None
         """The decorated tool that runs, or ran last, and the arguments that count."""
         self.conflicting = False
+        self.comparable = given_key is not None or self.node is not None
+        """Whether the application named it, so that other arguments would be a conflict."""
 
     @property
     def _call(self) -> CallScope:
@@ -63,11 +65,6 @@ class KeyedCall(Scope):
         return self.recorder.keys.digest(self.given_key) if type(self.given_key) is str else None
 
     @property
-    def comparable(self) -> bool:
-        """Whether there is anything by which other arguments would be a conflict."""
-        return self.node is not None or self.given_key is not None or self.keyed is not None
-
-    @property
     def is_paid(self) -> bool:
         """Whether it has a key that is used up, so that what runs now with the same arguments is another call."""
         if self.keyed is None:
@@ -78,7 +75,7 @@ class KeyedCall(Scope):
 
     def bind_arguments(self) -> None:
         """Before a decorated tool runs in this call: raise IdempotencyConflictError as `idempotency_key` does."""
-        if self.comparable:
+        if self.comparable or self.keyed is not None:
             self.recorder.keys.bind(self._call)
             with guard:
                 if self.conflicting and self._call.stopped:
@@ -86,7 +83,7 @@ class KeyedCall(Scope):
 
     def watch_conflict(self) -> None:
         """As an attempt begins that is not ours to stop: record a conflict, where there is one."""
-        if self.ran is None and self.comparable:
+        if self.ran is None:
             with contextlib.suppress(IdempotencyConflictError):
                 self.recorder.keys.bind(self._call)
 
