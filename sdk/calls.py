@@ -456,4 +456,4 @@ class AttemptScope(Scope):
                     self.recorder.concluded(self)
                 self.call.tried = True
                 if self.call.keyed is not None:
-                    self.call.keyed.attempted(self.ordinal, facts)
+                    self.call.keyed.attempted(self.ordinal, {**said, "attempt_status": facts["attempt_status"]})
