@@ -1,7 +1,7 @@
 """How a call that has an idempotency key ended, by what the application said and saw at that moment.
 
-What only a recorded process knows (requests that were watched, what a tool server says of its tools) is left out, since keys must
-not hang on it. So the worker may be certain later where this is not; the key is shared then, which is never wrong.
+What only a recorded process knows (requests that were watched, what a tool server says of its tools) is left out, since keys
+must not hang on it. So the worker may be certain later where this is not; the key is shared then, which is never wrong.
 """
 
 from __future__ import annotations
