@@ -41,8 +41,6 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
-_AFTER_EXECUTION = frozenset({GateKind.OUTPUT_VALIDATION, GateKind.RECOVERY})
-_STOPPING = frozenset({Verdict.DENY, Verdict.NEEDS_APPROVAL, Verdict.SKIP})
 TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
 
@@ -64,8 +62,6 @@ class CallScope(KeyedCall):
     __slots__ = (
         "_attempts",
         "_last_ns",
-        "_observed",
-        "_stopped_by",
         "arguments",
         "asked",
         "begun",
@@ -82,7 +78,6 @@ class CallScope(KeyedCall):
         "run",
         "server",
         "tool",
-        "tried",
     )
 
     def __init__(
@@ -106,9 +101,7 @@ class CallScope(KeyedCall):
         self.definition = definition or run.recorder.definition(server, tool)
         self.facts = facts
         self.closed = self.begun = self.refused = self.held = self.asked = False
-        self.tried = False
         self._begin(idempotency_key, continues)
-        self._stopped_by: frozenset[Any] = frozenset()
         self._attempts = count(1)
         if continues is None:
             self.ordinal = next(run.call_ordinals)
@@ -120,7 +113,6 @@ class CallScope(KeyedCall):
             self.held, self.asked = True, continues.asked
         self.open_attempts = 0
         self._last_ns = self.start_ns
-        self._observed: tuple[Any, ...] | None = None
         self.noted: Any = None  # the worker's own notes on this call
         if decision is not None:
             decision.chosen.append(self.id)
@@ -144,20 +136,6 @@ class CallScope(KeyedCall):
     def answered(self) -> bool:
         """Whether what came back has been told."""
         return self._observed is not None
-
-    @property
-    def observed(self) -> tuple[Any, ...]:
-        """The copy of what came back, and what was told of it."""
-        return self._observed or (None, {})
-
-    @property
-    def stopped(self) -> bool:
-        """Whether an enforced gate keeps the call from running."""
-        return bool(self._stopped_by)
-
-    def tell(self, facts: dict[str, Any]) -> None:
-        """Keep facts of a call in which nothing came back; what was told before stands."""
-        self._observed = self._observed or (None, facts)
 
     def takes(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is this call's: the same tool, the call open, nothing running in it."""
@@ -199,9 +177,8 @@ class CallScope(KeyedCall):
             }
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
-            if not observed and facts["gate_kind"] not in _AFTER_EXECUTION:
-                others = self._stopped_by - {facts["gate_kind"]}
-                self._stopped_by = others | {facts["gate_kind"]} if facts["verdict"] in _STOPPING else others
+            if not observed:
+                self._stop(facts["gate_kind"], facts["verdict"])
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -454,6 +431,4 @@ class AttemptScope(Scope):
                     facts["key_digest"] = digest
                 if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
                     self.recorder.concluded(self)
-                self.call.tried = True
-                if self.call.keyed is not None:
-                    self.call.keyed.attempted(self.ordinal, {**said, "attempt_status": facts["attempt_status"]})
+                self.call.attempted(self.ordinal, {**said, "attempt_status": facts["attempt_status"]})
