@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -53,14 +53,20 @@ def _refuse_missing(db: Path) -> None:
 
 
 @contextmanager
-def _opened(path: Path, *, read_only: bool) -> Iterator[Source]:
+def open_source(db: str | Path) -> Iterator[Source]:
+    """A source for the database file `db`, for the time of the `with` block.
+
+    Where a running toolwitness holds the file, its named queries answer, else the file is opened read-only. Raises
+    StoreMissingError where there is no file and StoreHeldError where a process that answers no queries holds it.
+    """
+    path = Path(db)
     source = _from_running(path)
     if source is not None:
         yield source
         return
     _refuse_missing(path)
     try:
-        store = Store.open(path, read_only=read_only)
+        store = Store.open(path, read_only=True)
     except StoreHeldError:
         # A toolwitness may have taken the file between the two looks.
         source = _from_running(path)
@@ -74,21 +80,24 @@ def _opened(path: Path, *, read_only: bool) -> Iterator[Source]:
         store.close()
 
 
-def open_source(db: str | Path) -> AbstractContextManager[Source]:
-    """A source for the database file `db`, for the time of the `with` block.
-
-    Where a running toolwitness holds the file, its named queries answer, else the file is opened read-only. Raises
-    StoreMissingError where there is no file and StoreHeldError where a process that answers no queries holds it.
-    """
-    return _opened(Path(db), read_only=True)
-
-
-def open_ledger(db: str | Path) -> AbstractContextManager[Source]:
+@contextmanager
+def open_ledger(db: str | Path) -> Iterator[Source]:
     """As `open_source`, for a database that findings are to be stored in too.
 
-    Where no toolwitness is running, the file is held for writing meanwhile, and calls that were left open are judged anew.
+    Where no toolwitness is running, the file is held for writing meanwhile. Raises StoreMissingError where there is no
+    file and StoreHeldError where another process holds it.
     """
-    return _opened(Path(db), read_only=False)
+    path = Path(db)
+    source = _from_running(path)
+    if source is not None:
+        yield source
+        return
+    _refuse_missing(path)
+    store = Store.open(path)
+    try:
+        yield Source(store, str(path))
+    finally:
+        store.close()
 
 
 _in_use: list[Source] = []
