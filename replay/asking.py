@@ -19,7 +19,7 @@ from toolwitness.replay.load import Source
 from toolwitness.replay.reconcile import Making, Row, Settlement, Word, attempted, find_call, store_finding
 from toolwitness.replay.tables import tool_name
 from toolwitness.sdk import setup
-from toolwitness.sdk.reconcilers import StatusQuery, reconciler_of
+from toolwitness.sdk.reconcilers import StatusQuery, reconciler_of, registered
 
 _NS = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -73,6 +73,16 @@ def due_calls(
         for row in rows
         if tool is None or tool in {row["tool"], tool_name(row["server"], row["tool"])}
         for identity in [(row["server"], row["tool"])]
+    ]
+
+
+def misnamed(due: Sequence[Due]) -> list[str]:
+    """For each tool without a reconciler whose name alone one is registered under, a sentence: the server is a part of it."""
+    bare = {name.rpartition("/")[2]: name for name in registered()}
+    return [
+        f"a reconciler is registered for {bare[tool]!r}, which is not {tool_name(server, tool)!r}; name the tool so"
+        for server, tool in sorted({(one.row["server"], one.row["tool"]) for one in due if one.query is None})
+        if tool in bare
     ]
 
 

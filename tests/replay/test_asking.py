@@ -9,7 +9,7 @@ from toolwitness.collector.store.store import Store
 from toolwitness.model.digest import key_digest
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, Outcome
 from toolwitness.model.exceptions import CallNotFoundError
-from toolwitness.replay.asking import ask, due_calls, why_not_due
+from toolwitness.replay.asking import ask, due_calls, misnamed, why_not_due
 from toolwitness.replay.load import Source
 from toolwitness.replay.reconcile import Making, find_call, settle
 from toolwitness.sdk.clock import ManualClock, SeededIds
@@ -288,6 +288,7 @@ def test_a_reconciler_is_of_one_server_s_tool_alone(ledger_of, history):
     bank, other = ledger_of(history).due()
 
     assert (bank.query is None, other.query is None) == (False, True)
+    assert misnamed([bank, other]) == ["a reconciler is registered for 'bank/pay', which is not 'pay'; name the tool so"]
 
 
 def test_a_decorated_tool_names_itself(ledger):
