@@ -46,6 +46,8 @@ def reconcile(
     # Opened for writing in either case, since that is when open attempts age, and one that was given up is in doubt.
     with part("replay.load").open_ledger(db) as source:
         found = asking.due_calls(source, before_ns=before_ns, call=call, tool=tool, origin=origin)
+        for sentence in asking.misnamed(found):
+            say(sentence)
         if call and not found:
             say(asking.why_not_due(source, call, before_ns=before_ns))
         due = found[: limit or (_SHOWN if on_terminal() and not (as_json or run) else None)]
@@ -106,6 +108,8 @@ def settle(
         return
     typer.echo(f"call {settled.call}: {settled.finding}, says {settled.found_by}: {settled.reason}")
     typer.echo(f"outcome {settled.before} -> {settled.outcome}")
+    if settled.is_open and settled.finding is Finding.NOT_COMMITTED:
+        say("an attempt is not known to have ended: if its process still runs it may yet take effect, and a later word is due")
     if not settled.is_heard:
         say(
             f"the call stays settled as {settled.settled}: something was attempted after the time that this word covers "

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from toolwitness.model.digest import keyed_digest
+from toolwitness.model.digest import is_under, key_digest
 from toolwitness.model.enums import Basis, CommitLevel, Finding, Outcome
 from toolwitness.model.exceptions import SettlementError
 from toolwitness.model.outcome import Access, Evidence, Settled, outcome
@@ -57,22 +57,26 @@ class UnknownCommit:
     secret: bytes | None = field(default=None, repr=False)
     """The key of keyed digests, which must be the one that the agent recorded under."""
 
-    def matches_key(self, candidate: str) -> bool:
-        """Whether a key that the service lists is the idempotency key of this call.
+    def matches_key(self, candidate: str | None) -> bool:
+        """Whether a key that the service lists is the idempotency key of this call; None, where it lists none, is not.
 
         The key itself is recorded nowhere, only a digest of it under the agent's secret. Raises SettlementError where either
-        is missing: that nothing matches would otherwise look like nothing done.
+        is missing or the secret is another, and TypeError for what is no text: that nothing matches would otherwise look like
+        nothing done.
         """
+        if candidate is not None and type(candidate) is not str:
+            raise TypeError(f"a key is text, given was one of type {type(candidate).__name__}")
         if self.key_digest is None:
             raise SettlementError(
                 f"no idempotency key is recorded for call {self.call_id}, so that none can be compared with it"
             )
-        if self.secret is None:
+        if self.secret is None or not is_under(self.secret, self.key_digest):
             raise SettlementError(
-                "keys are compared under the secret that the agent recorded under, and there is none here; set "
-                "TOOLWITNESS_DIGEST_KEY to it, or TOOLWITNESS_STATE_DIR to the agent's state folder"
+                "keys are compared under the secret that the agent recorded under, and there is "
+                f"{'none' if self.secret is None else 'another'} here; set TOOLWITNESS_DIGEST_KEY to it, or "
+                "TOOLWITNESS_STATE_DIR to the agent's state folder"
             )
-        return keyed_digest(self.secret, ["idempotency_key", candidate]) == self.key_digest
+        return candidate is not None and key_digest(self.secret, candidate) == self.key_digest
 
 
 @dataclass(frozen=True, slots=True)

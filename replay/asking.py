@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,7 +19,7 @@ from toolwitness.replay.load import Source
 from toolwitness.replay.reconcile import Making, Row, Settlement, Word, attempted, find_call, store_finding
 from toolwitness.replay.tables import tool_name
 from toolwitness.sdk import setup
-from toolwitness.sdk.reconcilers import StatusQuery, reconciler_of
+from toolwitness.sdk.reconcilers import StatusQuery, reconciler_of, registered
 
 _NS = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,6 +76,16 @@ def due_calls(
     ]
 
 
+def misnamed(due: Sequence[Due]) -> list[str]:
+    """For each tool without a reconciler whose name alone one is registered under, a sentence: the server is a part of it."""
+    bare = {name.rpartition("/")[2]: name for name in registered()}
+    return [
+        f"a reconciler is registered for {bare[tool]!r}, which is not {tool_name(server, tool)!r}; name the tool so"
+        for server, tool in sorted({(one.row["server"], one.row["tool"]) for one in due if one.query is None})
+        if tool in bare
+    ]
+
+
 def why_not_due(source: Source, call: str, *, before_ns: int) -> str:
     """Why a call that somebody named is not due. Raises CallNotFoundError where there is no such call or several."""
     row = find_call(source, call)
@@ -115,8 +127,9 @@ def _answer(due: Due, runner: asyncio.Runner, secret: bytes | None) -> Any:
     """What the query answers; one that is async runs on the one loop of the command."""
     if due.query is None:
         raise SettlementError(f"no reconciler is registered for {due.tool}")
-    given = due.query(unknown_commit(due.row, secret=secret))
-    return runner.run(_awaited(given)) if inspect.isawaitable(given) else given
+    with redirect_stdout(sys.stderr):  # what the application prints is no answer of ours
+        given = due.query(unknown_commit(due.row, secret=secret))
+        return runner.run(_awaited(given)) if inspect.isawaitable(given) else given
 
 
 async def _awaited(given: Any) -> Any:

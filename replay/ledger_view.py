@@ -10,7 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from toolwitness.model.enums import Finding
+from toolwitness.model.enums import Finding, Outcome
+from toolwitness.model.outcome import LastAttempt
 from toolwitness.model.reconciling import NotYet
 from toolwitness.replay.asking import Asked, Due
 from toolwitness.replay.metrics import iso_time
@@ -19,9 +20,9 @@ from toolwitness.replay.tables import word
 _NS = 1_000_000_000
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
 _NEVER = {
-    NotYet.NO_SETTLE_AFTER: "never: the tool declares no settle_after",
-    NotYet.TIME_UNKNOWN: "never: its times are not known",
-    NotYet.ATTEMPT_STILL_OPEN: "never: an attempt is not known to have ended",
+    NotYet.NO_SETTLE_AFTER: "never: no settle_after",
+    NotYet.TIME_UNKNOWN: "never: times unknown",
+    NotYet.ATTEMPT_STILL_OPEN: "never: attempt open",
 }
 
 
@@ -43,17 +44,25 @@ def _age_s(due: Due, now_ns: int) -> float | None:
 
 
 def _known(due: Due, now_ns: int) -> str:
-    """What is known of a call beside that it is in doubt."""
+    """The tool, and what is known of the call beside that it is in doubt."""
     row = due.row
-    attempts = f"{row['attempts']} attempt{'' if row['attempts'] == 1 else 's'}, the last {row['last_attempt']}"
-    facts = [row["outcome"], attempts if row["attempts"] else "no attempt seen"]
+    last = "not known to have ended" if row["last_attempt"] == LastAttempt.OPEN else row["last_attempt"]
+    attempts = f"{row['attempts']} attempt{'' if row['attempts'] == 1 else 's'}, the last {last}"
+    facts = [attempts if row["attempts"] else "no attempt seen"]
+    if row["outcome"] != Outcome.UNKNOWN_COMMIT:
+        facts.insert(0, row["outcome"])
     if row["remote_references"]:
         facts.append(f"reference {', '.join(sorted(row['remote_references']))}")
     if row["key_digest"]:
-        facts.append("idempotency key recorded")
+        facts.append("key recorded")
     if row["finding"]:
         facts.append(f"{row['finding']} {_age((now_ns - row['found_ns']) / _NS)} ago, says {row['found_by'] or 'unknown'}")
-    return "; ".join(facts)
+    return f"{due.tool}\n{_printable('; '.join(facts))}"
+
+
+def _printable(text: str) -> str:
+    """What a service or an application said, without what could steer a terminal."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def _absence(due: Due, now_ns: int) -> str:
@@ -67,14 +76,13 @@ def _absence(due: Due, now_ns: int) -> str:
 
 def due_view(due: Sequence[Due], *, now_ns: int, db: str, total: int) -> RenderableType:
     """Calls that are due, those for a person marked so, with the command that settles them."""
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for heading in ("call", "tool", "age", "known", '"not found" settles', "reconciler"):
-        table.add_column(heading, no_wrap=heading in {"call", "age"}, overflow="fold", vertical="top")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("call", "age", "tool, and what is known", '"not found"\nsettles', "asks"):
+        table.add_column(heading, no_wrap=heading in {"call", "age", "asks"}, overflow="fold", vertical="top")
     for one in due:
         age = _age_s(one, now_ns)
-        reconciler = "yes" if one.query is not None else Text("none: a person", style="yellow")
-        shown = "unknown" if age is None else _age(age)
-        table.add_row(one.call, one.tool, shown, _known(one, now_ns), _absence(one, now_ns), reconciler)
+        asks = "reconciler" if one.query is not None else Text("a person", style="yellow")
+        table.add_row(one.call, "unknown" if age is None else _age(age), _known(one, now_ns), _absence(one, now_ns), asks)
     return Group(table, "", *_notes(due, db, total))
 
 
@@ -126,7 +134,7 @@ def asked_line(asked: Asked) -> Text:
     """What came of asking about a call, in a line."""
     head = f"{asked.due.call} {asked.due.tool}: "
     if asked.settlement is None or asked.told is None:
-        return Text.assemble(head, ("nothing recorded", "red"), f": {asked.failure}")
+        return Text.assemble(head, ("nothing recorded", "red"), f": {_printable(asked.failure or '')}")
     found = asked.settlement
     why = f" ({found.reason_code})" if found.reason_code else ""
     return Text.assemble(head, f"{asked.told.answer} -> {found.finding}{why}; {found.before} -> ", word(found.outcome))

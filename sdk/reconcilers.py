@@ -48,6 +48,11 @@ def reconciler_of(server: str, tool: str) -> StatusQuery | None:
     return _registered.get(_full(server, tool))
 
 
+def registered() -> tuple[str, ...]:
+    """The tools, by name or `server/name`, that something is registered for."""
+    return tuple(_registered)
+
+
 def _name(tool: object) -> str:
     definition = tool if isinstance(tool, ToolDefinition) else definition_of(tool)
     if definition is not None:

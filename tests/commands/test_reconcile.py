@@ -23,11 +23,12 @@ def pay(amount):
 
 @toolwitness.reconciler(pay)
 async def status(unknown):
+    print("asked")
     return {"answer": "not_found", "reason": "no such payment"}
 
 @toolwitness.reconciler("mail")
 def sent(unknown):
-    raise ConnectionError("no route")
+    raise ConnectionError("no route\\x1b[2J")
 """
 
 
@@ -90,7 +91,7 @@ def test_run_asks_and_tells_what_came_of_it(file, history):
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         f"{history.doubts['pay']} bank/pay: not_found -> not_committed (not_found); unknown_commit -> failed",
-        f"{history.doubts['mail']} mail: nothing recorded: its reconciler raised ConnectionError: no route",
+        f"{history.doubts['mail']} mail: nothing recorded: its reconciler raised ConnectionError: no route?[2J",
         "asked about 2 of 3 calls in doubt",
         f"{history.doubts['book']} book needs a person: {by_hand}",
     ]
@@ -103,7 +104,7 @@ def test_programs_get_both_lists(file, history):
     done = reconcile(file, "application.py", "--run", "--tool", "bank/pay", "--json")
     told = json.loads(done.stdout)
 
-    assert (done.returncode, told["dry_run"], told["total"]) == (0, False, 1)
+    assert (done.returncode, done.stderr, told["dry_run"], told["total"]) == (0, "imported\nasked\n", False, 1)
     (due,) = told["due"]
     assert (due["call"], due["owner"], due["reconciler"], due["not_found_settles_not"]) == (
         history.doubts["pay"],

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwitness.model.digest import keyed_digest
+from toolwitness.model.digest import key_digest
 from toolwitness.model.enums import Basis, CommitLevel, Finding, Outcome
 from toolwitness.model.exceptions import SettlementError
 from toolwitness.model.outcome import Access, Settled, every_evidence, outcome
@@ -126,13 +126,18 @@ def unknown(**facts):
 
 def test_a_key_is_compared_by_its_digest():
     """The key itself is recorded nowhere, and the secret is not shown."""
-    call = unknown(key_digest=keyed_digest(b"secret", ["idempotency_key", "k-1"]), secret=b"secret")
+    call = unknown(key_digest=key_digest(b"secret", "k-1"), secret=b"secret")
 
-    assert (call.matches_key("k-1"), call.matches_key("k-2")) == (True, False)
+    assert [call.matches_key(key) for key in ("k-1", "k-2", "", None)] == [True, False, False, False]
+    with pytest.raises(TypeError, match="given was one of type int"):
+        call.matches_key(1)
     assert "secret" not in repr(call)
 
 
-@pytest.mark.parametrize("facts", [{"secret": b"secret"}, {"key_digest": "ab" * 16}])
+@pytest.mark.parametrize(
+    "facts",
+    [{"secret": b"secret"}, {"key_digest": "ab" * 16}, {"secret": b"other", "key_digest": key_digest(b"secret", "k-1")}],
+)
 def test_keys_that_cannot_be_compared_do_not_differ(facts):
     """Else nothing would match, and a payment that was made would look like one that was not."""
     with pytest.raises(SettlementError):

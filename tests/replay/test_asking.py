@@ -6,10 +6,10 @@ import pytest
 
 import toolwitness
 from toolwitness.collector.store.store import Store
-from toolwitness.model.digest import keyed_digest
+from toolwitness.model.digest import key_digest
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, Outcome
 from toolwitness.model.exceptions import CallNotFoundError
-from toolwitness.replay.asking import ask, due_calls, why_not_due
+from toolwitness.replay.asking import ask, due_calls, misnamed, why_not_due
 from toolwitness.replay.load import Source
 from toolwitness.replay.reconcile import Making, find_call, settle
 from toolwitness.sdk.clock import ManualClock, SeededIds
@@ -240,15 +240,16 @@ def test_a_reconciler_that_fails_records_nothing_and_the_others_go_on(ledger_of,
 
 
 def test_keys_are_compared_under_the_agent_s_secret(ledger_of, history):
-    """Without it the comparison fails instead of finding nothing."""
-    history.rows[1]["key_digest"] = keyed_digest(b"secret", ["idempotency_key", "k-1"])
+    """Without it, or under another, the comparison fails instead of finding nothing."""
+    history.rows[1]["key_digest"] = key_digest(b"secret", "k-1")
     ledger = ledger_of(history)
 
     @toolwitness.reconciler("bank/pay")
     def status(unknown):
         return "committed" if any(unknown.matches_key(key) for key in ("k-0", "k-1")) else "not_committed"
 
-    assert "TOOLWITNESS_DIGEST_KEY" in ledger.ask()[0].failure
+    assert "there is none here" in ledger.ask()[0].failure
+    assert "there is another here" in ledger.ask(secret=b"other")[0].failure
     assert ledger.ask(secret=b"secret")[0].settlement.outcome is Outcome.SUCCEEDED
 
 
@@ -287,6 +288,7 @@ def test_a_reconciler_is_of_one_server_s_tool_alone(ledger_of, history):
     bank, other = ledger_of(history).due()
 
     assert (bank.query is None, other.query is None) == (False, True)
+    assert misnamed([bank, other]) == ["a reconciler is registered for 'bank/pay', which is not 'pay'; name the tool so"]
 
 
 def test_a_decorated_tool_names_itself(ledger):
