@@ -85,6 +85,7 @@ class CallScope(Dismissable):
         "open_attempts",
         "ordinal",
         "refused",
+        "resumes",
         "run",
         "server",
         "tool",
@@ -112,6 +113,7 @@ class CallScope(Dismissable):
         self.closed = self.begun = self.refused = self.held = self.asked = self.approved = False
         self.began_ns: int | None = None  # the start of the latest attempt
         self._attempts = count(1)
+        self.resumes = continues  # until the worker has taken over what it knew
         if continues is None:
             self.ordinal = next(run.call_ordinals)
         else:
