@@ -88,6 +88,7 @@ class CallScope(KeyedCall):
         "open_attempts",
         "ordinal",
         "refused",
+        "resumes",
         "run",
         "server",
         "tool",
@@ -118,6 +119,7 @@ class CallScope(KeyedCall):
         self._begin(idempotency_key, continues)
         self._attempts = count(1)
         self.attempts_made = 0
+        self.resumes = continues  # until the worker has taken over what it knew
         if continues is None:
             self.ordinal = next(run.call_ordinals)
         else:
