@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolwitness.model.catalog import ToolDefinition
     from toolwitness.sdk.calls import CallScope
     from toolwitness.sdk.decorator import tool
+    from toolwitness.sdk.reconcilers import reconciler
     from toolwitness.sdk.redacting import RedactingSpanExporter
     from toolwitness.sdk.scopes import DecisionScope, RunScope
     from toolwitness.sdk.settings import Settings
@@ -33,6 +34,7 @@ __all__ = [
     "decision",
     "flush",
     "instrument",
+    "reconciler",
     "run",
     "tool",
     "uninstrument",
@@ -43,6 +45,7 @@ _LAZY = {
     "Settings": "toolwitness.sdk.settings",
     "ToolDefinition": "toolwitness.model.catalog",
     "flush": "toolwitness.sdk.setup",
+    "reconciler": "toolwitness.sdk.reconcilers",
     "tool": "toolwitness.sdk.decorator",
 }
 

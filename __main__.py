@@ -1,4 +1,4 @@
-"""The command line: `toolwitness up | down | run | import | runs | replay | tools | check | purge | export | ...`.
+"""The command line: `toolwitness up | down | run | import | runs | replay | triage | handover | reconcile | settle | ...`.
 
 Parts are imported inside the commands, so that `--help` is quick and a bare install can say which extra is missing.
 """
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from toolwitness.commands import agent, data, ingest, privacy, reconcile
+from toolwitness.commands import agent, data, ingest, privacy, reconcile, triage
 from toolwitness.commands.common import AsJson, Db, age_ns, on_terminal, part, print_json, progress_bar, say, show
 from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
 
@@ -278,10 +278,13 @@ def tools(
     show(part("replay.tables").tools_table(rows))
 
 
+app.command("triage")(triage.triage)
+app.command("handover")(triage.handover)
 app.command("check")(privacy.check)
 app.command("explain-redaction")(privacy.explain_redaction)
 app.command("purge")(data.purge)
 app.command("export")(data.export)
+app.command("reconcile")(reconcile.reconcile)
 app.command("settle")(reconcile.settle)
 app.command("ingest")(ingest.ingest)
 app.command("run", context_settings=agent.RUN_CONTEXT)(agent.run)

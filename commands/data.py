@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from toolwitness.commands.common import AsJson, Db, age_ns, part, print_json, progress_bar, say
+from toolwitness.commands.common import AsJson, Db, age_ns, digest_key, part, print_json, progress_bar, say
 from toolwitness.model.digest import subject_digest
 from toolwitness.model.exceptions import ExportError, PurgeError, RunNotFoundError, SettingsError
 
@@ -40,11 +40,11 @@ def _digest_of(subject: str) -> str:
 
     Raises SettingsError where there is no key: one made now would find nothing.
     """
-    settings = part("sdk.settings").Settings.load({})
-    key = settings.digest_key.encode() if settings.digest_key else part("sdk.state").existing_digest_key(settings.state_dir)
+    key = digest_key()
     if key is None:
+        state_dir = part("sdk.settings").Settings.load({}).state_dir
         raise SettingsError(
-            f"a subject is found by the key that its agent recorded under, and there is none in {settings.state_dir}; "
+            f"a subject is found by the key that its agent recorded under, and there is none in {state_dir}; "
             "set TOOLWITNESS_DIGEST_KEY to the key, or TOOLWITNESS_STATE_DIR to the agent's state folder"
         )
     return subject_digest(key, subject)

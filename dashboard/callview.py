@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolwitness.dashboard.links import SUBMISSIONS, address, link
 from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.payload import pretty, written
 from toolwitness.dashboard.wording import absent, call_name, lasted, pill, plain, plural, short, tone, unknown, when
@@ -218,8 +219,22 @@ def _arguments(call: CallReplay) -> list[Markup]:
     ]
 
 
-def call_card(call: CallReplay, names: dict[str, str]) -> Markup:
-    """One call in the order of its life; `names` says how other calls and steps are called on the page."""
+_SIMPLY_DONE = frozenset({"succeeded", "empty"})
+
+
+def _account(call: CallReplay) -> Markup | None:
+    """The way to what a person needs to act on a call that may have changed something and did not simply succeed."""
+    if call.side_effect == "read" or (call.outcome in _SIMPLY_DONE and not call.reconciliations):
+        return None
+    label = "did it take effect, may it be sent again, who must act"
+    return fact("Submission", link(label, address(SUBMISSIONS, call=call.call)))
+
+
+def call_card(call: CallReplay, names: dict[str, str], *, is_account: bool = False) -> Markup:
+    """One call in the order of its life; `names` says how other calls and steps are called on the page.
+
+    `is_account`: the page is the call's own among the submissions.
+    """
     sources = [names.get(source, source) for source in call.argument_sources]
     beside, called_off = beside_words(call, names), called_off_words(call)
     stopped = f"none: stopped by {plain(call.rejected_by)}" if call.rejected_by else "no attempt was recorded"
@@ -242,6 +257,7 @@ def call_card(call: CallReplay, names: dict[str, str]) -> Markup:
         _listed("Found out later", [_finding(found) for found in call.reconciliations]),
         fact("Used later", later_use(call, names)),
         fact("Not known", unknown("; ".join(plain(item) for item in call.unknown))) if call.unknown else None,
+        None if is_account else _account(call),
     ]
     drawn = tone("ran_although_denied" if call.ran_although_denied_by else call.outcome)
     return tag("section", _title(call, names), *rows, class_=f"call {drawn}", aria_label=f"call of {call.tool}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 
 import streamlit as st
 
@@ -46,6 +47,16 @@ def source_filter(sources: Sequence[str]) -> str | None:
 def week_filter(weeks: Sequence[str]) -> str | None:
     """The week to show, kept in the address as `week`; None for all. Calls without known time are week *unknown*."""
     return _filter("Week", "week", weeks, "All weeks")
+
+
+def day_filter(label: str, key: str) -> date | None:
+    """A day in UTC, kept in the address as `key`; None for none."""
+    return st.date_input(label, value=None, key=key, bind="query-params", format="YYYY-MM-DD")
+
+
+def sentence(text: str) -> str:
+    """An error's text as a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def demo_banner(shown: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from toolwitness.dashboard.markup import Child, Markup, tag
 
 TOOL_HEALTH = "/"
 FAILED_RUNS = "/failed-runs"
+SUBMISSIONS = "/submissions"
 REPLAY = "/replay"
 INGEST = "/ingest"
 

@@ -33,10 +33,17 @@ Trends = Mapping[tuple[str, str], Mapping[str, Week]]
 _RIGHT = "num"
 
 
-def table(caption: str, heads: Sequence[tuple[str, str | None]], rows: Iterable[Markup]) -> Markup:
-    """A table that scrolls sideways where it must; heads are (text, class)."""
+def table(
+    caption: str, heads: Sequence[tuple[str, str | None]], rows: Iterable[Markup], *, shares: Sequence[int] = ()
+) -> Markup:
+    """A table that scrolls sideways where it must; heads are (text, class), `shares` the columns' widths in percent.
+
+    Where shares are given long words are broken, so that no cell pushes the others aside.
+    """
     head = tag("tr", *(tag("th", name, scope="col", class_=cls) for name, cls in heads))
-    body = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *rows), class_="list")
+    columns = tag("colgroup", *(tag("col", style=f"width:{share}%") for share in shares)) if shares else None
+    shape = "list shared" if shares else "list"
+    body = tag("table", tag("caption", caption), columns, tag("thead", head), tag("tbody", *rows), class_=shape)
     return tag("div", body, class_="tw scroll", role="region", aria_label=caption, tabindex="0")
 
 

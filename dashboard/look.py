@@ -16,7 +16,7 @@ _LIGHT = {
     "codeBackgroundColor": "#f5f7f6",
 }
 _DARK = {
-    "primaryColor": "#5fd0bd",
+    "primaryColor": "#0f8072",
     "backgroundColor": "#111716",
     "secondaryBackgroundColor": "#1a2321",
     "textColor": "#e6edeb",
@@ -93,6 +93,11 @@ STYLE = """
 .tw table.list .num { text-align: right; white-space: nowrap; }
 .tw table.list .num + :not(.num) { padding-left: 1.75rem; }
 .tw table.list .under { display: block; color: var(--soft); font-size: .82rem; font-weight: 400; }
+.tw table.list.shared { table-layout: fixed; min-width: 68rem; }
+.tw table.list.shared th, .tw table.list.shared td { overflow-wrap: anywhere; padding: .45rem .6rem; }
+.tw table.list.shared thead th, .tw table.list.shared .unknown { white-space: normal; }
+.tw table.list.shared .chip { white-space: normal; }
+.tw table.list .clamp { display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden; }
 .tw .zero, .tw .unknown { color: var(--soft); }
 .tw .unknown { font-style: italic; }
 .tw table.list .unknown { white-space: nowrap; }
@@ -149,7 +154,7 @@ STYLE = """
 .tw .call h4 { font-size: 1rem; font-weight: 600; margin: 0 0 .35rem; padding: 0; display: flex; gap: .3rem .6rem;
   flex-wrap: wrap;
   align-items: baseline; }
-.tw .call h4 .soft { font-weight: 400; }
+.tw .call h4 .soft { font-weight: 400; } .tw .call h4 > span { min-width: 0; overflow-wrap: anywhere; }
 .tw ul { font-size: inherit; }
 .tw ul.plain { list-style: none; margin: 0; padding: 0; }
 .tw ul.plain li { margin: 0 0 .15rem; padding: 0; font-size: inherit; }
@@ -169,6 +174,24 @@ STYLE = """
   border-radius: .3rem; }
 .tw.part { margin-top: .9rem; } .tw.part h3 { margin: 0; padding: 0; }
 .tw.part p { margin: .1rem 0 0; font-size: .88rem; color: var(--soft); }
+.tw.answers { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .75rem; }
+.tw .answer { border: 1px solid var(--line); border-top: 3px solid var(--calm); border-radius: .4rem;
+  padding: .6rem .9rem .75rem; }
+.tw .answer.good { border-top-color: var(--good); } .tw .answer.bad { border-top-color: var(--bad); }
+.tw .answer.warn { border-top-color: var(--warn); } .tw .answer.hold { border-top-color: var(--hold); }
+.tw .answer .label { color: var(--soft); font-size: .84rem; }
+.tw .answer .value { font-size: 1.3rem; font-weight: 600; line-height: 1.35; overflow-wrap: anywhere; }
+.tw .answer .why { font-size: .9rem; overflow-wrap: anywhere; }
+.tw code.command { background: var(--pane); border-radius: .25rem; padding: .05rem .3rem; overflow-wrap: anywhere; }
+.tw.step { margin: .7rem 0 .2rem; overflow-wrap: anywhere; }
+.tw.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: .2rem 1.5rem; }
+.tw.sides h3 { margin: 0; padding: 0 0 .2rem; font-size: 1rem; } .tw.sides ul { margin: 0; padding-left: 1.1rem; }
+.tw.sides li { margin: 0 0 .15rem; font-size: inherit; overflow-wrap: anywhere; }
+.tw.confirm { border: 1px solid var(--warn); background: var(--warn-bg); border-radius: .5rem; padding: .7rem 1rem; }
+.tw.confirm p { margin: 0 0 .35rem; font-size: inherit; } .tw.confirm p:last-child { margin: .5rem 0 0; }
+.tw.confirm .row { grid-template-columns: 4.5rem minmax(0, 1fr); }
+.tw.done { color: var(--ink); background: var(--good-bg); border-left: 4px solid var(--good); padding: .7rem 1rem;
+  border-radius: .3rem; }
 .tw.note { color: var(--soft); font-size: .88rem; }
 @media (max-width: 640px) { .tw .row { grid-template-columns: 1fr; } .tw .row > .k { padding-top: .2rem; } }
 </style>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-_VOID = frozenset({"br", "hr"})
+_VOID = frozenset({"br", "col", "hr"})
 
 
 class Markup(str):

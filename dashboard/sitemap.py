@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit import Page
 
 from toolwitness.dashboard import links
-from toolwitness.dashboard.views import failed_runs, ingest, one_run, tool_health
+from toolwitness.dashboard.views import failed_runs, ingest, one_run, submissions, tool_health
 
 
 def pages() -> dict[str, Page]:
@@ -14,6 +14,7 @@ def pages() -> dict[str, Page]:
     return {
         links.TOOL_HEALTH: st.Page(tool_health.draw, title="Tool health", url_path="tool-health", default=True),
         links.FAILED_RUNS: st.Page(failed_runs.draw, title="Failed runs", url_path="failed-runs"),
+        links.SUBMISSIONS: st.Page(submissions.draw, title="Submissions", url_path="submissions"),
         links.REPLAY: st.Page(one_run.draw, title="Replay", url_path="replay"),
         links.INGEST: st.Page(ingest.draw, title="Ingest", url_path="ingest"),
     }

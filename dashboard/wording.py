@@ -53,6 +53,12 @@ _TONES = {
     "not_committed": _CALM,
     "still_unknown": _WARN,
     "ran_although_denied": _BAD,
+    # submissions
+    "duplicate_risk": _BAD,
+    "duplicate": _BAD,
+    "tried_again_in_doubt": _BAD,
+    "safe": _GOOD,
+    "unsafe": _BAD,
     "task_failed_after_ok_calls": _BAD,
     "task_failed_without_calls": _BAD,
 }
@@ -139,6 +145,20 @@ def lasted(milliseconds: float | None) -> str:
     if milliseconds < _MINUTE_MS:
         return f"{milliseconds / _SECOND_MS:.1f} s"
     return f"{milliseconds / _MINUTE_MS:.1f} min"
+
+
+_AGES = ((86_400.0, "day", 2.0), (3_600.0, "h", 1.0), (60.0, "min", 1.0))
+
+
+def aged(seconds: float | None, started: str | None = None) -> Markup:
+    """How long ago something began, in the largest unit that tells it; with `started`, the time, in the tooltip."""
+    if seconds is None:
+        return unknown("age unknown")
+    for unit, name, least in _AGES:
+        if seconds >= unit * least:
+            number = int(seconds // unit)
+            return tag("span", plural(number, name) if name == "day" else f"{number} {name}", title=started, class_="nowrap")
+    return tag("span", "under 1 min", title=started, class_="nowrap")
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

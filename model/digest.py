@@ -52,3 +52,24 @@ def keyed_digest(key: bytes, value: Any) -> KeyedDigest:
 def subject_digest(key: bytes, subject: str) -> KeyedDigest:
     """What is stored of the one that a run is about; the id itself is stored nowhere (B7)."""
     return keyed_digest(key, ["subject", subject])
+
+
+_SECRET_DIGITS = 8
+
+
+def key_digest(secret: bytes, key: str) -> KeyedDigest:
+    """What is recorded of an idempotency key; the key itself is recorded nowhere.
+
+    Its last 32 bits tell the secret, so that a key that is compared under another secret is not taken for another key.
+    """
+    told = keyed_digest(secret, ["idempotency_key", key])
+    return KeyedDigest(told[:-_SECRET_DIGITS] + _secret_digits(secret))
+
+
+def is_under(secret: bytes, recorded: str) -> bool:
+    """Whether the digest of a key was made under this secret."""
+    return recorded.endswith(_secret_digits(secret))
+
+
+def _secret_digits(secret: bytes) -> str:
+    return keyed_digest(secret, ["secret"])[:_SECRET_DIGITS]

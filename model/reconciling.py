@@ -8,10 +8,15 @@ attempt had ended `settle_after` before the question.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from toolwitness.model.enums import Basis, Finding, Outcome
+from toolwitness.model.digest import is_under, key_digest
+from toolwitness.model.enums import Basis, CommitLevel, Finding, Outcome
+from toolwitness.model.exceptions import SettlementError
 from toolwitness.model.outcome import Access, Evidence, Settled, outcome
 
 _NS = 1_000_000_000
@@ -24,6 +29,86 @@ class StatusAnswer(StrEnum):
     NOT_COMMITTED = "not_committed"
     NOT_FOUND = "not_found"
     STILL_UNKNOWN = "still_unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownCommit:
+    """A call of which nobody knows whether it took effect, as a status query is given it; times are aware, None is not known.
+
+    `arguments` is the redacted copy, `remote_references` are what the service called the attempts, `attempts` how many were
+    seen. `last_begun` and `last_ended` are about attempts that may have taken effect; where none was seen, about the call.
+    """
+
+    call_id: str
+    run_id: str
+    server: str
+    tool: str
+    task: str | None = None
+    session: str | None = None
+    action_id: str | None = None
+    node: str | None = None
+    started: datetime | None = None
+    last_begun: datetime | None = None
+    last_ended: datetime | None = None
+    attempts: int = 0
+    remote_references: tuple[str, ...] = ()
+    arguments: Any = None
+    key_digest: str | None = None
+    secret: bytes | None = field(default=None, repr=False)
+    """The key of keyed digests, which must be the one that the agent recorded under."""
+
+    def matches_key(self, candidate: str | None) -> bool:
+        """Whether a key that the service lists is the idempotency key of this call; None, where it lists none, is not.
+
+        The key itself is recorded nowhere, only a digest of it under the agent's secret. Raises SettlementError where either
+        is missing or the secret is another, and TypeError for what is no text: that nothing matches would otherwise look like
+        nothing done.
+        """
+        if candidate is not None and type(candidate) is not str:
+            raise TypeError(f"a key is text, given was one of type {type(candidate).__name__}")
+        if self.key_digest is None:
+            raise SettlementError(
+                f"no idempotency key is recorded for call {self.call_id}, so that none can be compared with it"
+            )
+        if self.secret is None or not is_under(self.secret, self.key_digest):
+            raise SettlementError(
+                "keys are compared under the secret that the agent recorded under, and there is "
+                f"{'none' if self.secret is None else 'another'} here; set TOOLWITNESS_DIGEST_KEY to it, or "
+                "TOOLWITNESS_STATE_DIR to the agent's state folder"
+            )
+        return candidate is not None and key_digest(self.secret, candidate) == self.key_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A status query's answer with what it said beside it."""
+
+    answer: StatusAnswer
+    reason: str | None = None
+    remote_reference: str | None = None
+    commit_level: CommitLevel = CommitLevel.UNKNOWN
+
+
+_BESIDE = frozenset({"reason", "remote_reference", "commit_level"})
+
+
+def read_told(given: object) -> Told:
+    """What a status query returned: a word of `StatusAnswer`, or a mapping with the word under `answer`.
+
+    Raises ValueError or TypeError for anything else, since a word that is not understood must settle nothing.
+    """
+    told: Mapping[Any, Any] = given if isinstance(given, Mapping) else {"answer": given}
+    strange = sorted(str(name) for name in told.keys() - _BESIDE - {"answer"})
+    if strange:
+        raise ValueError(f"an answer has the fields answer, {', '.join(sorted(_BESIDE))}; given was {', '.join(strange)}")
+    beside = {name: told.get(name) for name in ("reason", "remote_reference")}
+    if not all(text is None or type(text) is str for text in beside.values()):
+        raise TypeError("reason and remote_reference are texts")
+    if told.get("answer") not in set(StatusAnswer):
+        raise ValueError(f"the answer must be one of {', '.join(StatusAnswer)}")
+    return Told(
+        StatusAnswer(told["answer"]), **beside, commit_level=CommitLevel(told.get("commit_level") or CommitLevel.UNKNOWN)
+    )
 
 
 class NotYet(StrEnum):

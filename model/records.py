@@ -321,6 +321,7 @@ class Reconciliation(Record):
 
     `not_committed` is about attempts until `covers_until_ns` (nanoseconds since 1970, UTC): for an answer those that had begun
     when it was asked for, for an absence those that had ended `settle_after` before. A later attempt is unknown again.
+    `commit_level` is how far a commit was verified.
     """
 
     kind: ClassVar[RecordKind] = RecordKind.RECONCILIATION
@@ -336,6 +337,7 @@ class Reconciliation(Record):
     reason_code: str | None = None
     reason: Json | None = None
     remote_reference: str | None = None
+    commit_level: CommitLevel = CommitLevel.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from toolwitness.model.errors import RECOVERY
 from toolwitness.model.reconciling import Attempted, NotYet
 from toolwitness.replay.advice import Advice, Retry, Step
 from toolwitness.replay.doubts import Row
+from toolwitness.replay.facts import CALLED_OFF, approval_words
 from toolwitness.replay.honest import FLAGS
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import AttemptReplay, GateReplay
@@ -45,7 +46,17 @@ _NOTHING_RAN = {
     "skipped": "Nothing ran: it was skipped.",
     "withdrawn": "Nothing ran: it was called off before.",
 }
-_REPEAT_TOOK = {"done": "took effect", "open": "may take effect", "no": "took no effect"}
+_COMMITTED = {
+    "succeeded": "yes",
+    "empty": "yes",
+    "partial": "partly",
+    "business_rejected": "says_no",
+    "unknown_commit": "unknown",
+    "indeterminate": "unknown",
+    "pending": "unknown",
+    **dict.fromkeys(("failed", "rejected", "skipped", "cancelled"), "no"),
+}
+_REPEAT_TOOK = {"done": "took effect", "open": "may take effect"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ class Account:
 
 def settle_command(call: str) -> str:
     """What a person types who found out whether a call took effect."""
-    return f"toolwitness settle {call} committed|not_committed --by NAME --reason TEXT"
+    return f"toolwitness settle {call} committed|not_committed|still_unknown --by NAME --reason TEXT"
 
 
 def reconcile_command(call: str) -> str:
@@ -72,13 +83,14 @@ def _bracketed(facts: Iterable[str | None]) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def gate_words(gate: GateReplay) -> str:
-    """A gate's answer in a few words."""
+def gate_words(gate: GateReplay, proposed: str | None) -> str:
+    """A gate's answer in a few words; `proposed` is the digest of the arguments of its call."""
     rule = f"rule {gate.rule_id}" if gate.rule_id else None
     places = [f"{keyword} at {pointer or 'the top'}" for pointer, keyword in zip(gate.pointers, gate.keywords, strict=False)]
     by = f"by {gate.approver}" if gate.approver else None
     observed = "observed only" if gate.mode == "observed" else None
-    return f"{gate.kind}: {gate.verdict}{_bracketed((gate.reason_code, rule, by, *places, observed))}"
+    told = (gate.reason_code, rule, by, *approval_words(gate, proposed), *places, observed)
+    return f"{gate.kind}: {gate.verdict}{_bracketed(told)}"
 
 
 def attempt_words(attempt: AttemptReplay) -> str:
@@ -103,9 +115,9 @@ def _what_ran(account: Account) -> str:
             else "No attempt was recorded, yet something came back: it ran out of sight."
         )
     times = "once" if row["attempts"] == 1 else f"{row['attempts']} times"
-    last = account.attempts[-1] if account.attempts else None
-    how = f"; the last attempt: {_ENDED[last.status]}, {_SENT[last.sent]}" if last else ""
-    return f"It was attempted {times}{how}."
+    sent = {attempt.sent for attempt in account.attempts}
+    left = " A request left the process." if "yes" in sent else " Nothing left the process." if sent == {"no"} else ""
+    return f"It was attempted {times}.{left}"
 
 
 def _known(account: Account) -> Iterator[str]:
@@ -115,17 +127,19 @@ def _known(account: Account) -> Iterator[str]:
         yield f"It ran although gate {row['rejected_by']} denied it."
     if row["observation"] in _CAME_BACK:
         yield _CAME_BACK[row["observation"]].format(why=_bracketed((row["error_class"], row["vendor_code"])))
+    if row["cancellation"] is not None:
+        yield f"It was {CALLED_OFF[row['cancellation']]}."
     if row["items_total"] is not None:
         yield f"Of {row['items_total']} items {row['items_failed'] or 0} failed."
     if row["commit_level"] != "unknown":
         yield f"The service said how far it got: {row['commit_level']}."
-    yield from (f"{FLAGS.get(flag, flag).capitalize()}." for flag in row["flags"] or ())
+    yield from (f"Warning: {FLAGS.get(flag, flag)}." for flag in row["flags"] or ())
     yield from _found(row)
     if row["repeated_by"]:
         took = _REPEAT_TOOK[row["repeat_took"]]
         yield f"The same was asked for again in call {row['repeated_by']}, which {took}."
-    elif row["repeats_known"]:
-        yield "The same was not asked for again in this run." if row["run"] else "The same was not asked for again."
+    elif not row["repeat_unknown"] and row["run"]:
+        yield "The same was not asked for again in this run, or nothing came of it."
     if row["retried_in_doubt"]:
         yield "It was tried again after an attempt that may have taken effect."
 
@@ -137,6 +151,26 @@ def _found(row: Row) -> Iterator[str]:
     by = row["found_by"] or "somebody whose name is not recorded"
     said = f"{by} said on {iso_time(row['found_ns'])}: {row['finding']}"
     yield f"{said}." if row["settled"] == row["finding"] else f"{said}; that does not settle what was attempted."
+
+
+def committed(row: Row) -> str:
+    """Whether it took effect: `yes`, `no`, `says_no` (the tool itself, without further proof), `partly`, `not_yet`, `unknown`.
+
+    `twice` says that it did, and perhaps more than once.
+    """
+    if row["state"] == "twice":
+        return "twice"
+    if row["outcome"] == "failed" and not is_proven(row):
+        return "says_no"
+    if row["outcome"] == "pending" and not row["attempts"]:
+        return "not_yet"
+    return _COMMITTED[row["outcome"]]
+
+
+def is_proven(row: Row) -> bool:
+    """Whether it is proven that a call that failed took no effect: never sent, ruled out by a code, or found out since."""
+    never = row["attempts"] > 0 and "possible" not in {row["last_effect"], row["earlier_effect"]}
+    return never or row["settled"] == "not_committed"
 
 
 def known(account: Account) -> tuple[str, ...]:
@@ -160,8 +194,8 @@ def unknown(account: Account) -> tuple[str, ...]:
         "What was asked: its arguments are not recorded.": row["arguments"] is None,
         "What the model proposed: the call's own record never came.": not row["has_call_span"],
         "What the tool may change: no side effect is declared.": row["side_effect"] == "unknown",
-        "Whether the same was asked for again.": not row["repeats_known"],
-        "Whether another run asked for the same: no action id was given.": row["repeats_known"] and row["action_id"] is None,
+        "Whether a later call of the tool asked for the same.": row["repeat_unknown"],
+        "Whether another run asked for the same: no action id was given.": row["action_id"] is None,
         "Who must act: the tool declares no owner.": row["owner"] is None,
         "When it was.": row["started_ns"] is None,
     }
@@ -188,13 +222,13 @@ def not_found(row: Row) -> tuple[str | None, str | None]:
 
 
 def _who(row: Row) -> str:
-    return row["owner"] or f"Whoever owns {row['tool']} (nobody is declared)"
+    return row["owner"] or f"Somebody who knows {row['tool']} (it declares no owner)"
 
 
 def _settle(row: Row) -> str:
     return (
-        f"{_who(row)} finds out whether it took effect: `{reconcile_command(row['call'])}` where a status query is "
-        f"registered, else by hand, then `{settle_command(row['call'])}`."
+        f"{_who(row)} finds out whether it took effect, with `toolwitness reconcile` where a status query is registered, else "
+        "by hand, and then `toolwitness settle`."
     )
 
 
@@ -214,19 +248,18 @@ def _recover(row: Row, advice: Advice) -> str:
 
 def _answer_gate(account: Account) -> str:
     denied = [gate for gate in account.gates if gate.kind == account.row["rejected_by"] and gate.verdict == "deny"]
-    words = gate_words(denied[-1]) if denied else str(account.row["rejected_by"])
+    words = gate_words(denied[-1], account.row["arguments_digest"]) if denied else str(account.row["rejected_by"])
     return f"Change what stopped it, {words}, then let the agent ask again."
 
 
 def next_step(account: Account, advice: Advice) -> str:
     """What to do next, in a sentence that names the command or the person."""
     row, step = account.row, advice.step
-    by_hand = f"`{settle_command(row['call'])}`"
     told = {
         Step.SETTLE: _settle(row),
         Step.SETTLE_REPEAT: f"Settle call {row['repeated_by']} first: `toolwitness triage {row['repeated_by']}`.",
-        Step.RETRY_SAME_KEY: f"Let the same run try again with the key that it used; or settle it: {by_hand}.",
-        Step.WAIT: f"Wait for its end; without one it becomes an unknown commit, to be settled: {by_hand}.",
+        Step.RETRY_SAME_KEY: "Let the same run try again with the key that it used, or find out and `toolwitness settle` it.",
+        Step.WAIT: "Wait for its end; without one it becomes an unknown commit, to be settled with `toolwitness settle`.",
         Step.APPROVE: "Approve or deny it where its agent waits for the answer.",
         Step.SEE_REPEAT: f"Look at call {row['repeated_by']} instead: `toolwitness triage {row['repeated_by']}`.",
         Step.CHECK_TWICE: f"{_who(row)} looks up how often it took effect, and takes back what is too much.",

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from toolwitness.replay.steps import BudgetUse, CallReplay, GateReplay
 
-_CALLED_OFF = {
+CALLED_OFF = {
     "before_dispatch": "called off before it was dispatched",
     "while_running": "called off while it ran",
     "after_commit": "called off after it had gone well",
 }
+"""When a call was called off."""
 _CONFLICTS = {
     "write_write": "writes {} at the same time as {}",
     "read_write": "shares {} with {}, of which one writes, at the same time",
@@ -54,7 +55,7 @@ def called_off_words(call: CallReplay) -> str | None:
     """When a call was called off, and whether it ran all the same; None where it was not."""
     if call.cancellation is None:
         return None
-    said = _CALLED_OFF.get(call.cancellation, call.cancellation)
+    said = CALLED_OFF.get(call.cancellation, call.cancellation)
     return f"{said}, and ran all the same" if call.cancellation == "before_dispatch" and call.attempts else said
 
 

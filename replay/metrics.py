@@ -122,8 +122,9 @@ def unknown_commits(
     """Calls of which nobody knows whether they took effect; with `settled` also those that were settled since.
 
     Columns: run, source, server, tool, via, decision, call, call_ordinal, outcome, age_s (null where the time is not known),
-    followed_by_same_tool, duplicate_risk, duplicate, key_digest, action_id, settled, found_by, week, started. `now_ns`
-    replaces the clock that ages are taken by.
+    followed_by_same_tool, duplicate_risk, duplicate, repeat_unknown (a later call of the tool may be a repeat: the arguments
+    of either are not known), retried_in_doubt (the call itself was attempted again), key_digest, action_id, settled,
+    found_by, week, started. `now_ns` replaces the clock that ages are taken by.
     """
     now_ns = time.time_ns() if now_ns is None else now_ns
     frame = _with_started(source.query("unknown_commits", now_ns=now_ns, source=origin))

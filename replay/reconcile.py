@@ -17,7 +17,7 @@ from opentelemetry.sdk.resources import Resource
 from toolwitness.collector.embedded import sink_of
 from toolwitness.collector.store.remote import RemoteStore
 from toolwitness.collector.store.store import Store
-from toolwitness.model.enums import Finding, Known, Method, ObservationStatus, Outcome, SideEffect
+from toolwitness.model.enums import CommitLevel, Finding, Known, Method, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.exceptions import CallNotFoundError, SettlementError
 from toolwitness.model.names import UNREGISTERED
 from toolwitness.model.outcome import Age, Effect, Evidence, GateState, LastAttempt, Settled, access_of
@@ -59,11 +59,15 @@ class Word:
     by: str | None = None
     reason: str | None = None
     remote_reference: str | None = None
+    commit_level: CommitLevel = CommitLevel.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A finding as it was stored; `before` and `outcome` are the call's outcome before and after it."""
+    """A finding as it was stored; `before` and `outcome` are the call's outcome before and after it.
+
+    `is_open`: an attempt is not known to have ended, so that it may yet take effect if its process still runs.
+    """
 
     call: str
     finding: Finding
@@ -73,6 +77,7 @@ class Settlement:
     found_by: str | None
     reason: str | None
     reason_code: str | None
+    is_open: bool
 
     @property
     def is_heard(self) -> bool:
@@ -151,6 +156,9 @@ def store_finding(source: Source, row: Row, judged: Judged, word: Word, *, asked
 
     Raises SettlementError where it was not stored.
     """
+    store = cast("Store | RemoteStore", source.backend)
+    if isinstance(store, Store) and store.read_only:
+        raise SettlementError(f"{source.where} is open for reading only; findings are stored within replay.load.open_ledger")
     record = _record(row, judged, word)
     place = Place(
         making.ids.trace_id(),
@@ -160,7 +168,7 @@ def store_finding(source: Source, row: Row, judged: Judged, word: Word, *, asked
         making.clock(),
         links=((row["trace_id"], row["span_id"]),),
     )
-    sink = sink_of(cast("Store | RemoteStore", source.backend))
+    sink = sink_of(store)
     sink.export([build_span(record, place, _RESOURCE)])
     if not sink.receipt.stored:
         raise SettlementError(f"the finding about call {row['call_id']} was not stored: {_why_not(sink.receipt.rejected)}")
@@ -174,6 +182,7 @@ def store_finding(source: Source, row: Row, judged: Judged, word: Word, *, asked
         found_by=record.found_by,
         reason=None if record.reason is None else json.loads(record.reason),
         reason_code=judged.reason_code,
+        is_open=after["last_ended_ns"] is None,
     )
 
 
@@ -195,6 +204,7 @@ def _record(row: Row, judged: Judged, word: Word) -> Reconciliation:
         reason_code=judged.reason_code,
         reason=_redacted(word.reason),
         remote_reference=label(word.remote_reference),
+        commit_level=word.commit_level,
     )
 
 

@@ -40,12 +40,14 @@ class Submission:
     """One call of a tool that is not known to be reading, with what a person needs to act on it.
 
     None means *not known*. `owner` is who must act, `unknown` where the tool's definition names nobody. `arguments` is a
-    redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `duplicate_risk`: the same was asked for
-    again before this was settled; `duplicate`: after it was found to be committed; both None where arguments and action
-    are not recorded. `retried_in_doubt`: it took effect after an attempt of its own that may have too. `repeated_by` is such a
-    later call. `retry` answers whether a retry is safe for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `step` is a
-    word of `advice.Step`, `why` and `next_step` are a sentence each. `not_found_settles_from` is when "not found" begins to
-    prove that nothing happened. `replay` is there where one call was asked for.
+    redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `committed` answers whether it took effect,
+    in a word of `accounts.committed`. `duplicate_risk`: the same was asked for again before this was settled; `duplicate`:
+    after it was found to be committed; both None where it is not known which arguments a later call of the tool had;
+    `repeated_by` is the later call of the same.
+    `retried_in_doubt`: it took effect after an attempt of its own that may have too. `retry` answers whether a retry is safe
+    for the world (`safe`, `unsafe`, `unknown`, `not_needed`), `why` and `next_step` are a sentence each,
+    `step` is a word of `advice.Step`. `not_found` says what "not found" proves, `not_found_settles_from` from when on. `total`
+    counts what the search fits, however many were asked for. `replay` is there where one call was asked for.
     """
 
     call: str
@@ -60,6 +62,7 @@ class Submission:
     side_effect: str
     outcome: str
     state: str
+    committed: str
     action_id: str | None
     error_class: str | None
     vendor_code: str | None
@@ -159,8 +162,8 @@ def _built(source: Source, rows: Sequence[Row]) -> Iterator[Submission]:
     for first in range(0, len(rows), _CALLS_AT_ONCE):
         part = rows[first : first + _CALLS_AT_ONCE]
         calls = ",".join(row["call"] for row in part)
-        gates = gates_by_call(source.query("submission_gates", calls=calls).to_dicts())
-        attempts = attempts_by_call(source.query("submission_attempts", calls=calls).to_dicts())
+        gates = gates_by_call(source.query("replay_gates", calls=calls).to_dicts())
+        attempts = attempts_by_call(source.query("replay_attempts", calls=calls).to_dicts())
         for row in part:
             yield _submission(Account(row, tuple(gates.get(row["call"], ())), tuple(attempts.get(row["call"], ()))))
 
@@ -196,12 +199,13 @@ def _submission(account: Account) -> Submission:
     return Submission(
         owner=row["owner"] or "unknown",
         arguments=None if row["arguments"] is None else json.loads(row["arguments"]),
-        gates=tuple(map(accounts.gate_words, account.gates)),
+        gates=tuple(accounts.gate_words(gate, row["arguments_digest"]) for gate in account.gates),
         attempts=tuple(map(accounts.attempt_words, account.attempts)),
+        committed=accounts.committed(row),
         known=accounts.known(account),
         unknown=accounts.unknown(account),
-        duplicate_risk=row["duplicate_risk"] if row["repeats_known"] else None,
-        duplicate=row["duplicate"] if row["repeats_known"] else None,
+        duplicate_risk=_unless_lost(row, "duplicate_risk"),
+        duplicate=_unless_lost(row, "duplicate"),
         retry=advice.retry.value,
         why=advice.why,
         step=advice.step.value,
@@ -213,15 +217,25 @@ def _submission(account: Account) -> Submission:
     )
 
 
+def _unless_lost(row: Row, name: str) -> bool | None:
+    """Whether the same was asked for again; None where the arguments of a later call, or its own, are not known."""
+    found: bool = row[name]
+    return None if row["repeat_unknown"] and not found else found
+
+
+def _repeat(row: Row) -> Repeat:
+    found = Repeat(row["repeat_took"])
+    return Repeat.UNKNOWN if found is Repeat.NO and row["repeat_unknown"] else found
+
+
 def _facts(row: Row) -> Facts:
-    never = row["attempts"] > 0 and "possible" not in {row["last_effect"], row["earlier_effect"]}
     return Facts(
         outcome=Outcome(row["outcome"]),
         twice=row["state"] == "twice",
         one_key=row["one_key"],
         idempotent=Known(row["idempotent"]),
         running=row["outcome"] == "pending" and row["attempts"] > 0,
-        repeat=Repeat(row["repeat_took"]) if row["repeats_known"] else Repeat.UNKNOWN,
-        proof=Proof.NO_EFFECT if never or row["settled"] == "not_committed" else Proof.ANSWER,
+        repeat=_repeat(row),
+        proof=Proof.NO_EFFECT if accounts.is_proven(row) else Proof.ANSWER,
         error_class=None if row["error_class"] is None else ErrorClass(row["error_class"]),
     )

@@ -47,8 +47,12 @@ def tool_name(server: str | None, tool: str | None) -> str:
 
     A name may be text of a model's: what could steer a terminal is shown as a question mark.
     """
-    name = f"{server}/{tool}" if server else str(tool)
-    return "".join(sign if sign.isprintable() else "?" for sign in name)
+    return printable(f"{server}/{tool}" if server else str(tool))
+
+
+def printable(text: str | None) -> str:
+    """A text that somebody chose without what could steer a terminal; None is unknown."""
+    return "unknown" if text is None else "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def _count(number: int) -> str:

@@ -40,6 +40,7 @@ _LONGEST_VALUE = 300
 _MOST_TOOLS = 8
 _DIGEST_SHOWN = 8
 _TO_ACT_ON = {Outcome.FAILED, Outcome.UNKNOWN_COMMIT}
+_TO_TRIAGE = {*_TO_ACT_ON, Outcome.INDETERMINATE, Outcome.PENDING}
 _UNKNOWN_STYLE = "yellow"
 _WARNING_STYLE = "bold red"
 _STEP_INDENT, _CALL_INDENT, _DETAIL_INDENT = 2, 4, 6
@@ -55,7 +56,8 @@ def _readable(value: Any) -> Any:
     return [_readable(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _value_text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A redacted value as one line of text, cut where it is long."""
     shown = _readable(value)
     text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... ({len(text)} characters)"
@@ -118,16 +120,16 @@ def _observation_line(call: CallReplay) -> str:
         return "observation not known"
     outer = "" if call.transport_status in {call.observation, "none"} else f" (outer layer: {call.transport_status})"
     error = _bracketed((call.error_class, call.error_type, call.vendor_code))
-    result = "" if call.result is None else f": {_value_text(call.result)}"
+    result = "" if call.result is None else f": {value_text(call.result)}"
     return f"observation {call.observation}{outer}{error}{result}"
 
 
 def _arguments_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str]:
     if call.arguments is not None:
         proposed = "" if call.executed_arguments is None else " as proposed"
-        yield f"arguments{proposed} {_value_text(call.arguments)}"
+        yield f"arguments{proposed} {value_text(call.arguments)}"
     if call.executed_arguments is not None:
-        yield f"arguments as executed {_value_text(call.executed_arguments)} (differs from the proposal)"
+        yield f"arguments as executed {value_text(call.executed_arguments)} (differs from the proposal)"
     if call.repeat_of:
         yield f"same tool and arguments as {names.get(call.repeat_of, call.repeat_of)}"
 
@@ -163,6 +165,8 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
     if call.error_class is not None and call.outcome in _TO_ACT_ON:
         step = next_step(ErrorClass(call.error_class), Outcome(call.outcome))
         yield f"next step: {step.recovery} (retry of the same: {step.retry})"
+    if call.side_effect != "read" and call.outcome in _TO_TRIAGE:
+        yield f"did it commit, may it be retried, who must act: toolwitness triage {call.call}"
     if call.discovery_hits:
         yield f"search hits: {', '.join(tool_name(hit.server, hit.tool) for hit in call.discovery_hits)}"
     yield from map(_finding_line, call.reconciliations)
@@ -172,7 +176,7 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
 
 def _finding_line(found: ReconciliationReplay) -> str:
     by = f"{found.method}, {found.found_by}" if found.found_by else found.method
-    why = "" if found.reason is None else f": {_value_text(found.reason)}"
+    why = "" if found.reason is None else f": {value_text(found.reason)}"
     return f"found later: {found.finding} ({by}, {found.found or 'time unknown'}){why}"
 
 

@@ -40,6 +40,7 @@ class _Granted:
     whole: bool
     schema_digest: str | None
     terms: Terms
+    at_ns: int
 
 
 @dataclass(slots=True)
@@ -69,11 +70,11 @@ class Approvals(Executions):
         """Emit a gate; a confirmation with what it binds to."""
         facts = dict(facts)
         terms: Terms | None = facts.pop("terms", None)
-        super().gated(call, span_id, at_ns, facts if terms is None else facts | self._confirmed(call, terms))
+        super().gated(call, span_id, at_ns, facts if terms is None else facts | self._confirmed(call, terms, at_ns))
 
-    def _confirmed(self, call: CallScope, terms: Terms) -> dict[str, Any]:
+    def _confirmed(self, call: CallScope, terms: Terms, at_ns: int) -> dict[str, Any]:
         bound = self._of_call(call)
-        bound.granted = self._grant(call, terms) if terms.granted else None
+        bound.granted = self._grant(call, terms, at_ns) if terms.granted else None
         bound.same = None
         if terms.begun and call.noted is not None:
             call.noted.ran = None  # they are of an earlier try
@@ -98,16 +99,17 @@ class Approvals(Executions):
             self._bound.popitem(last=False)
         return bound
 
-    def _grant(self, call: CallScope, terms: Terms) -> _Granted:
+    def _grant(self, call: CallScope, terms: Terms, at_ns: int) -> _Granted:
         notes, copy = call.noted, terms.arguments
-        schema = None if notes is None else self._schema_digest(notes.definition)
+        value, known, whole = None, copy is not None, False
         if copy is not None:
-            return _Granted(parsed(copy.value), known=True, whole=not copy.truncated, schema_digest=schema, terms=terms)
-        known = notes is not None and not terms.edited
-        value, whole = (notes.proposed, notes.arguments_digest is not None) if known else (None, False)
-        return _Granted(value, known=known, whole=whole, schema_digest=schema, terms=terms)
+            value, whole = parsed(copy.value), not copy.truncated
+        elif notes is not None and not terms.edited:
+            value, known, whole = notes.proposed, True, notes.arguments_digest is not None
+        schema = None if notes is None else self._schema_digest(notes.definition)
+        return _Granted(value, known=known, whole=whole, schema_digest=schema, terms=terms, at_ns=at_ns)
 
-    def executed(self, call: CallScope, copy: Projection, resource_version: Any = None) -> None:
+    def executed(self, call: CallScope, copy: Projection, resource_version: str | None = None) -> None:
         """Hold the arguments that a tool ran with against those approved."""
         if call.noted is not None:
             call.noted.ran = copy, resource_version
@@ -147,15 +149,16 @@ class Approvals(Executions):
         if bound is None or bound.granted is None:
             return
         terms, same = bound.granted.terms, self._sameness(call, bound)
+        at_ns = max(began_ns, bound.granted.at_ns + 1)  # after the approval, however coarse the clock is
         if same is Known.NO:
-            self._tell(call, bound, Flag.APPROVAL_VOID, began_ns)
+            self._tell(call, bound, Flag.APPROVAL_VOID, at_ns)
         elif same is Known.UNKNOWN and APPROVAL_UNCLEAR not in bound.told:
             bound.told.add(APPROVAL_UNCLEAR)
-            self._look(call, Verdict.SKIP, APPROVAL_UNCLEAR, began_ns)
+            self._look(call, Verdict.SKIP, APPROVAL_UNCLEAR, at_ns)
         if timed and terms.expires_ns is not None and began_ns > terms.expires_ns:
-            self._tell(call, bound, Flag.APPROVAL_EXPIRED, began_ns)
+            self._tell(call, bound, Flag.APPROVAL_EXPIRED, at_ns)
         if self._used_by(terms.approval_id, call) != call.id:
-            self._tell(call, bound, Flag.APPROVAL_USED_AGAIN, began_ns)
+            self._tell(call, bound, Flag.APPROVAL_USED_AGAIN, at_ns)
 
     def _sameness(self, call: CallScope, bound: _Bound) -> Known:
         """Whether what ran is what was approved; where nothing else is told, what ran is what was proposed."""
@@ -171,11 +174,11 @@ class Approvals(Executions):
         as_proposed = _same(granted, call.noted.proposed, self._input_schema(call), whole=True)
         return Known.YES if as_proposed is Known.YES else Known.UNKNOWN
 
-    def _used_by(self, approval_id: Any, call: CallScope) -> str:
+    def _used_by(self, approval_id: str | None, call: CallScope) -> str:
         """The call that used this approval first, which is this one where it is not known."""
-        if type(approval_id) not in {str, int}:
+        if approval_id is None:
             return call.id
-        first = self._used.setdefault(str(approval_id), call.id)
+        first = self._used.setdefault(approval_id, call.id)
         if len(self._used) > _USES_KEPT:
             self._used.popitem(last=False)
         return first

@@ -107,7 +107,7 @@ class _CallNotes:
     flagged: bool
     """A redacted copy stood among the arguments."""
     executed: Json | None = None
-    ran: tuple[Projection, Any] | None = None
+    ran: tuple[Projection, str | None] | None = None
     """The arguments told last to be executed, and the version of the resource."""
     failed: dict[str, Any] | None = None
     """What the latest failed attempt came to."""
@@ -346,7 +346,7 @@ class Assembler(Approvals):
             self._policies[id(definition)] = kept
         return kept[1]
 
-    def executed(self, call: CallScope, copy: Projection, resource_version: Any = None) -> None:
+    def executed(self, call: CallScope, copy: Projection, resource_version: str | None = None) -> None:
         """Keep the arguments as executed where they are not those proposed (A18)."""
         super().executed(call, copy, resource_version)
         notes: _CallNotes | None = call.noted

@@ -73,11 +73,11 @@ def _statuses(items: Any) -> Iterable[ItemStatus]:
 def _status(item: Any) -> ItemStatus:
     """An item's own word; one that there is not is told about, and the item is one that nobody can tell about."""
     told = item[1] if type(item) in {tuple, list} and len(item) == len(("id", "status")) else item
-    found = _WORDS.get(told) if type(told) is str else None
+    found = _WORDS.get(told) if type(told) in {str, ItemStatus} else None
     if found is not None:
         return found
     with guard:
-        return word(ItemStatus, told)
+        return word(ItemStatus, told if type(told) is str else f"a {type(told).__name__}")  # no code of the item's own runs
     return ItemStatus.UNKNOWN
 
 

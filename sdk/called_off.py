@@ -12,11 +12,26 @@ if TYPE_CHECKING:
     from toolwitness.sdk.recorder import Recorder
 
 
+_LISTS = ("depends_on", "reads", "writes")
+_MOST_TOLD = 1000
+
+
+def kept(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts of a call as they are now: lists that the application may change later, and no calls but their ids."""
+    for name in _LISTS:
+        if name in facts:
+            told = facts[name]
+            listed = told[:_MOST_TOLD] if type(told) in {list, tuple} else (told,)
+            facts[name] = [one.id if isinstance(one, Dismissable) else one for one in listed]
+    return facts
+
+
 class Dismissable(Scope):
     """The part of a call's scope that tells of it what no attempt and no result does (A16, A17)."""
 
     __slots__ = ("cancellation", "discarded", "last_status")
 
+    id: str
     begun: bool
     closed: bool
     open_attempts: int

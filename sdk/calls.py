@@ -24,11 +24,12 @@ from toolwitness.model.enums import (
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
 from toolwitness.sdk.batches import batch_facts, status_of
+from toolwitness.sdk.called_off import kept
 from toolwitness.sdk.guard import UnknownWordError, guard, word
 from toolwitness.sdk.keyed import KeyedCall
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
-from toolwitness.sdk.terms import GRANTS, PROPOSED, read_terms
+from toolwitness.sdk.terms import GRANTS, PROPOSED, named, read_terms
 
 if TYPE_CHECKING:
     from toolwitness.sdk.failures import Witness
@@ -46,8 +47,6 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
-_AFTER_EXECUTION = frozenset({GateKind.OUTPUT_VALIDATION, GateKind.RECOVERY})
-_STOPPING = frozenset({Verdict.DENY, Verdict.NEEDS_APPROVAL, Verdict.SKIP})
 TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
 
@@ -73,8 +72,6 @@ class CallScope(KeyedCall):
     __slots__ = (
         "_attempts",
         "_last_ns",
-        "_observed",
-        "_stopped_by",
         "approved",
         "arguments",
         "asked",
@@ -94,7 +91,6 @@ class CallScope(KeyedCall):
         "run",
         "server",
         "tool",
-        "tried",
     )
 
     def __init__(
@@ -116,12 +112,10 @@ class CallScope(KeyedCall):
         self.run, self.decision, self.id = run, decision, self.span_id
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
-        self.facts = facts
+        self.facts = kept(facts) if facts else facts
         self.closed = self.begun = self.refused = self.held = self.asked = self.approved = False
-        self.tried = False
         self.began_ns: int | None = None  # the start of the latest attempt
         self._begin(idempotency_key, continues)
-        self._stopped_by: set[Any] = set()
         self._attempts = count(1)
         self.attempts_made = 0
         if continues is None:
@@ -135,7 +129,6 @@ class CallScope(KeyedCall):
             self.held, self.asked, self.approved = True, continues.asked, continues.approved
         self.open_attempts = 0
         self._last_ns = self.start_ns
-        self._observed: tuple[Any, ...] | None = None
         self.noted: Any = None  # the worker's own notes on this call
         if decision is not None:
             decision.chosen.append(self.id)
@@ -159,20 +152,6 @@ class CallScope(KeyedCall):
     def answered(self) -> bool:
         """Whether what came back has been told."""
         return self._observed is not None
-
-    @property
-    def observed(self) -> tuple[Any, ...]:
-        """The copy of what came back, and what was told of it."""
-        return self._observed or (None, {})
-
-    @property
-    def stopped(self) -> bool:
-        """Whether an enforced gate keeps the call from running."""
-        return bool(self._stopped_by)
-
-    def tell(self, facts: dict[str, Any]) -> None:
-        """Keep facts of a call in which nothing came back; what was told before stands."""
-        self._observed = self._observed or (None, facts)
 
     def takes(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is this call's: the same tool, the call open, nothing running in it."""
@@ -226,9 +205,8 @@ class CallScope(KeyedCall):
                 self.approved = facts["verdict"] in GRANTS
                 terms = (arguments, approval_id, expires_at, resource_version, items)
                 facts["terms"] = read_terms(facts["verdict"], terms, begun=self.begun)
-            if not observed and facts["gate_kind"] not in _AFTER_EXECUTION:
-                self._stopped_by.discard(facts["gate_kind"])
-                self._stopped_by |= {facts["gate_kind"]} if facts["verdict"] in _STOPPING else set()
+            if not observed:
+                self._stop(facts["gate_kind"], facts["verdict"])
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -270,8 +248,9 @@ class CallScope(KeyedCall):
         `unclaimed`: a framework runs its tool in it, and a decorated function of that tool is this attempt and no call more.
         """
         self.begun, self.held = True, False
-        with guard:
-            self.watch_conflict()
+        if self.comparable:
+            with guard:
+                self.watch_conflict()
         with guard:
             self.attempts_made = next(self._attempts)
             return AttemptScope(self, self.attempts_made, retry_reason, backoff_ms, transport, unclaimed=unclaimed)
@@ -323,7 +302,7 @@ class CallScope(KeyedCall):
         """
         with guard:
             copy = arguments if type(arguments) is Projection else project(arguments)
-            self.recorder.note(copy.size, "executed", self, copy, resource_version)
+            self.recorder.note(copy.size, "executed", self, copy, named(resource_version))
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
@@ -491,9 +470,8 @@ class AttemptScope(Scope):
                 self.call.last_status = self._status or seen.get("attempt_status") or AttemptStatus.OK
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
                 facts = {**self._learned, **seen, **said, "attempt_status": self.call.last_status}
-                if self.call.key_digest is not None:
-                    facts["key_digest"] = self.call.key_digest
+                digest = self.call.key_digest
+                if digest is not None:
+                    facts["key_digest"] = digest
                 self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)
-                self.call.tried = True
-                if self.call.keyed is not None:
-                    self.call.keyed.attempted(self.ordinal, facts)
+                self.call.attempted(self.ordinal, {**seen, **said, "attempt_status": facts["attempt_status"]})

@@ -20,7 +20,7 @@ from toolwitness.sdk import setup
 from toolwitness.sdk.signature import signature_schema, structure
 from toolwitness.sdk.toolfunction import ToolFunction, definition_of
 
-__all__ = ["read_module"]
+__all__ = ["load_module", "read_module"]
 
 _OFF = "OTEL_SDK_DISABLED"
 
@@ -46,6 +46,15 @@ def read_module(name: str) -> Catalog:
     derived = [tool for tool in found.values() if isinstance(tool.unread, dict)]
     note = f"{len(derived)} without input_schema: fields are those of the signature; declare them by @tool(classes=...)"
     return Catalog(tuple(found.values()), (note,) if derived else ())
+
+
+def load_module(name: str) -> None:
+    """Import a module, `package.module` or `path/to/file.py`, for what its code registers; as quietly as `read_module`.
+
+    Raises BrokenFileError where it cannot be imported.
+    """
+    with _quiet(_folder(name)):
+        _import(name)
 
 
 def _folder(name: str) -> Path:

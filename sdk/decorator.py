@@ -297,6 +297,8 @@ def _named_as(outer: Any, inner: Any) -> None:
 def _never_awaited(inner: Any, call: CallScope | None) -> None:
     if inspect.getcoroutinestate(inner) == inspect.CORO_CREATED:
         inner.close()
+        if call is not None and not call.begun:
+            call.cancel()  # its task was, or nobody wanted it: nothing of the function ran
     if call is not None:
         call.close()
 

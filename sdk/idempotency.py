@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from toolwitness.model.digest import KeyedDigest, keyed_digest
+from toolwitness.model.digest import KeyedDigest, key_digest, keyed_digest
 from toolwitness.model.exceptions import IdempotencyConflictError, IdempotencyKeyError
 from toolwitness.sdk.canonical import exact_arguments
 from toolwitness.sdk.keybook import Book, Ending, lock, prune
@@ -137,7 +137,7 @@ class Keys:
 
     def digest(self, given: str) -> KeyedDigest:
         """What may be recorded of a key."""
-        return keyed_digest(self.secret.key, ["idempotency key", given])
+        return key_digest(self.secret.key, given)
 
     @property
     def secret(self) -> Secret:

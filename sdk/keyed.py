@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from toolwitness.sdk.calls import CallScope
     from toolwitness.sdk.idempotency import CallKey
 
+_AFTER_EXECUTION = frozenset({GateKind.OUTPUT_VALIDATION, GateKind.RECOVERY})
+_STOPPING = frozenset({Verdict.DENY, Verdict.NEEDS_APPROVAL, Verdict.SKIP})
 CONFLICT = "conflict"
 """The reason code of the gate of a call whose node or idempotency key was used with other arguments."""
 
@@ -24,7 +26,7 @@ CONFLICT = "conflict"
 class KeyedCall(Dismissable):
     """The part of a `CallScope` that is about its key."""
 
-    __slots__ = ("conflicting", "given_key", "keyed", "ran")
+    __slots__ = ("_observed", "_stopped_by", "comparable", "conflicting", "given_key", "keyed", "ran", "tried")
 
     facts: dict[str, Any]
 
@@ -34,7 +36,11 @@ class KeyedCall(Dismissable):
         self.keyed: CallKey | None = None if continues is None else continues.keyed
         self.ran: tuple[ToolDefinition, Projection] | None = None
         """The decorated tool that runs, or ran last, and the arguments that count."""
-        self.conflicting = False
+        self.tried = self.conflicting = False
+        self._observed: tuple[Any, ...] | None = None
+        self._stopped_by: frozenset[Any] = frozenset()
+        self.comparable = given_key is not None or self.node is not None
+        """Whether the application named it, so that other arguments would be a conflict."""
 
     @property
     def _call(self) -> CallScope:
@@ -62,9 +68,30 @@ class KeyedCall(Dismissable):
         return self.recorder.keys.digest(self.given_key) if type(self.given_key) is str else None
 
     @property
-    def comparable(self) -> bool:
-        """Whether there is anything by which other arguments would be a conflict."""
-        return self.node is not None or self.given_key is not None or self.keyed is not None
+    def observed(self) -> tuple[Any, ...]:
+        """The copy of what came back, and what was told of it."""
+        return self._observed or (None, {})
+
+    def tell(self, facts: dict[str, Any]) -> None:
+        """Keep facts of a call in which nothing came back; what was told before stands."""
+        self._observed = self._observed or (None, facts)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an enforced gate keeps the call from running."""
+        return bool(self._stopped_by)
+
+    def _stop(self, kind: Any, verdict: Any) -> None:
+        """Take in the verdict of an enforced gate."""
+        if kind not in _AFTER_EXECUTION:
+            others = self._stopped_by - {kind}
+            self._stopped_by = others | {kind} if verdict in _STOPPING else others
+
+    def attempted(self, ordinal: int, facts: dict[str, Any]) -> None:
+        """Take in how an attempt ended, by what the application said and saw of it."""
+        self.tried = True
+        if self.keyed is not None:
+            self.keyed.attempted(ordinal, facts)
 
     @property
     def is_paid(self) -> bool:
@@ -77,15 +104,15 @@ class KeyedCall(Dismissable):
 
     def bind_arguments(self) -> None:
         """Before a decorated tool runs in this call: raise IdempotencyConflictError as `idempotency_key` does."""
-        if self.comparable:
+        if self.comparable or self.keyed is not None:
             self.recorder.keys.bind(self._call)
             with guard:
-                if self.conflicting and self._call.stopped:
+                if self.conflicting and self.stopped:
                     self._call.gate(GateKind.IDEMPOTENCY, Verdict.ALLOW, reason=CONFLICT, contract=Contract.POLICY)
 
     def watch_conflict(self) -> None:
         """As an attempt begins that is not ours to stop: record a conflict, where there is one."""
-        if self.ran is None and self.comparable:
+        if self.ran is None:
             with contextlib.suppress(IdempotencyConflictError):
                 self.recorder.keys.bind(self._call)
 
@@ -95,4 +122,4 @@ class KeyedCall(Dismissable):
             self.conflicting = True
             self._call.gate(GateKind.IDEMPOTENCY, Verdict.DENY, reason=CONFLICT, contract=Contract.POLICY, observed=self.begun)
             if not self.begun:
-                self._call.tell({"error_class": ErrorClass.CONFLICT, "error_type": IdempotencyConflictError.__name__})
+                self.tell({"error_class": ErrorClass.CONFLICT, "error_type": IdempotencyConflictError.__name__})

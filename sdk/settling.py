@@ -1,6 +1,7 @@
-"""How a call that has an idempotency key ended, by what this process knows at that moment.
+"""How a call that has an idempotency key ended, by what the application said and saw at that moment.
 
-The worker will say the same of it later; here it is asked on the agent's thread, and only of calls that have a key.
+What only a recorded process knows (requests that were watched, what a tool server says of its tools) is left out, since keys
+must not hang on it. So the worker may be certain later where this is not; the key is shared then, which is never wrong.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.errors import Errors, OwnRule
-from toolwitness.model.outcome import Age, Effect, Evidence, GateState, LastAttempt, Settled, access_of, outcome
+from toolwitness.model.outcome import Access, Age, Effect, Evidence, GateState, LastAttempt, Settled, outcome
 from toolwitness.sdk.failures import ErrorReader
 from toolwitness.sdk.keybook import Ending
 
@@ -66,7 +67,7 @@ class Tries:
         if call.open_attempts or not (call.answered or call.closed):
             return None
         reader = ErrorReader(Errors(rules))
-        read = cast("CallScope", _Read(call.tool, call.side_effect, _Notes()))
+        read = cast("CallScope", _Read(call.tool, SideEffect.UNKNOWN, _Notes()))
         tries = [reader.of_attempt(read, self._ended[ordinal]) for ordinal in sorted(self._ended)]
         copy, facts = call.observed
         facts = reader.of_answer(read, None if copy is None else copy.value, facts)
@@ -77,7 +78,7 @@ class Tries:
             last_effect=_effect(last),
             earlier_effect=Effect.POSSIBLE if self._unseen or any(map(_doubtful, tries[:-1])) else Effect.NONE,
             observation=facts.get("observation", ObservationStatus.NONE),
-            access=access_of(call.side_effect),
+            access=Access.MAY_WRITE,
             settled=Settled.NO_FINDING,
             age=Age.WITHIN,
         )

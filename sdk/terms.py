@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from toolwitness.model.enums import Verdict
 from toolwitness.redaction import Projection, project
-from toolwitness.sdk.guard import UnknownWordError, guard
+from toolwitness.sdk.guard import UnknownWordError, reading_guard
 
 PROPOSED: Any = ...
 """Stands for the arguments as the call was proposed."""
@@ -28,9 +28,9 @@ class Terms(NamedTuple):
     granted: bool
     edited: bool
     arguments: Projection | None
-    approval_id: Any
+    approval_id: str | None
     expires_ns: int | None
-    resource_version: Any
+    resource_version: str | None
     items: tuple[Any, ...]
     begun: bool
 
@@ -42,24 +42,29 @@ def read_terms(verdict: Verdict, told: tuple[Any, Any, Any, Any, Any], *, begun:
     if arguments is not PROPOSED:
         copy = arguments if type(arguments) is Projection else project(arguments)
     expires_ns: int | None = None
-    with guard:  # one that cannot be read is not known, and the verdict is
+    with reading_guard:  # one that cannot be read is not known, and the verdict is
         expires_ns = None if expires_at is None else _moment(expires_at)
     return Terms(
         granted=verdict in GRANTS,
         edited=verdict is Verdict.MODIFY,
         arguments=copy,
-        approval_id=approval_id,
+        approval_id=named(approval_id),
         expires_ns=expires_ns,
-        resource_version=resource_version,
+        resource_version=named(resource_version),
         items=tuple(items[:_MOST_ITEMS]) if type(items) in {list, tuple} else (),
         begun=begun,
     )
 
 
+def named(given: Any) -> str | None:
+    """A name or number that the application gives, as text; None for anything else."""
+    return str(given) if type(given) in {str, int} else None
+
+
 def _moment(given: Any) -> int:
     """Nanoseconds since 1970. Raises UnknownWordError for what is no moment."""
-    if type(given) is datetime:
-        given = given.timestamp()  # one without a zone is local time, as everywhere in Python
+    if isinstance(given, datetime):
+        given = datetime.timestamp(given)  # one without a zone is local time, as everywhere in Python
     if type(given) not in {int, float} or not math.isfinite(given):
         raise UnknownWordError(f"expires_at is a datetime or seconds since 1970, not a {type(given).__name__}")
     return int(given) * _NS + int((given - int(given)) * _NS)

@@ -16,7 +16,7 @@ def told_facts(call: CallScope) -> dict[str, Any]:
     """How a call stands to others and to resources, and whether it was called off or not needed."""
     given = call.facts
     return {
-        "depends_on": names(_ids(given.get("depends_on"))),
+        "depends_on": names(given.get("depends_on")),
         "parallel_group": label(given.get("parallel_group")),
         "read_set": names(given.get("reads")),
         "write_set": names(given.get("writes")),
@@ -30,9 +30,3 @@ def names(given: Any) -> tuple[str, ...]:
     """The texts of a list, each as a label, without repetition and at most 1000; one text alone is a list of one."""
     listed = [given] if type(given) is str else given if type(given) in {list, tuple} else []
     return tuple(dict.fromkeys(filter(None, map(label, listed[:_MOST_NAMES]))))
-
-
-def _ids(given: Any) -> Any:
-    """Calls as their ids; what is no list is one call."""
-    listed = given if type(given) in {list, tuple} else [given]
-    return [one if type(one) is str else getattr(one, "id", None) for one in listed]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from toolwitness.__main__ import main
-from toolwitness.sdk import setup
+from toolwitness.sdk import reconcilers, setup
 
 ROOT = Path(__file__).parent.parent
 
@@ -83,6 +83,7 @@ def _own_state(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(setup._Active, "keys", None)  # noqa: SLF001 -- a process has one secret, tests have one each
     monkeypatch.setattr(setup._Active, "silent", None)  # noqa: SLF001 -- as above
     monkeypatch.setattr(setup, "_declared", {(each.server, each.name): each for each in setup.declared()})
+    monkeypatch.setattr(reconcilers, "_registered", {})
     for name in list(os.environ):
         if name.startswith(("TOOLWITNESS_", "OTEL_")) and name != "TOOLWITNESS_SHARED":
             monkeypatch.delenv(name)

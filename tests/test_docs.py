@@ -45,6 +45,24 @@ def test_the_readme_s_agent_runs(root, tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_the_guide_s_reconciler_is_asked(root, tmp_path):
+    """Its code, saved as the module that the guide names, settles a call that an agent left in doubt."""
+    (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "reconciliation.md").read_text(), re.DOTALL)
+    (tmp_path / "payments.py").write_text(code)
+    agent = (
+        "import toolwitness, payments\ntoolwitness.instrument(db='runs.duckdb')\nwith toolwitness.run():\n"
+        "  with toolwitness.call('pay', {'order': 1}, server='bank', action_id='order-1'):\n"
+        "    try: payments.pay(order=1)\n    except TimeoutError: pass\n"
+    )
+    asked = [sys.executable, "-m", "toolwitness", "reconcile", "payments.py", "--db", "runs.duckdb", "--run"]
+    environ = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
+    for command in ([sys.executable, "-c", agent], asked):
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+    assert "bank/pay: committed -> committed; unknown_commit -> succeeded" in done.stdout
+
+
 @pytest.mark.parametrize("enum", ENUMS)
 def test_the_guide_lists_every_word(root, enum):
     """Each set of words stands in the guide, whole and in order."""

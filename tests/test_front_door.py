@@ -20,6 +20,7 @@ NAMES = [
     "decision",
     "flush",
     "instrument",
+    "reconciler",
     "run",
     "tool",
     "uninstrument",

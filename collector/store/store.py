@@ -119,8 +119,10 @@ class Store:
         *,
         clock: Callable[[], int],
         open_timeout_s: float | None,
+        read_only: bool = False,
     ) -> None:
         self.path = path
+        self.read_only = read_only
         self._connection = connection
         self._clock = clock
         self._given_timeout_ns = None if open_timeout_s is None else round(open_timeout_s * 1e9)
@@ -153,7 +155,7 @@ class Store:
         """
         path = Path(path)
         connection = connect(path, read_only=read_only)
-        store = cls(path, connection, clock=clock, open_timeout_s=open_timeout_s)
+        store = cls(path, connection, clock=clock, open_timeout_s=open_timeout_s, read_only=read_only)
         try:
             store._prepare(read_only=read_only)
         except BaseException:

@@ -38,10 +38,6 @@ def draw() -> None:
         _replay(source, run)
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _leave() -> None:
     """A new search leaves the run that is shown."""
     st.query_params.pop("run", None)
@@ -62,7 +58,7 @@ def _replay(source: load.Source, run: str) -> None:
     try:
         replay = replay_run(source, run)
     except RunNotFoundError as missing:
-        st.html(tag("div", _sentence(str(missing)), class_="tw banner", role="alert"))
+        st.html(tag("div", furniture.sentence(str(missing)), class_="tw banner", role="alert"))
         furniture.note(every)
         return
     furniture.demo_banner([replay.source])

@@ -20,12 +20,13 @@ from toolwitness.replay.honest import SCHEMA_UNKNOWN, UNKNOWN, no_utilisation
 MOST_ROWS = 50
 """So many rows of a list are shown unless the reader asks for all."""
 _ORDERS = {
-    "calls": "Most calls",
-    "errors": "Most errors",
-    "unknown_commits": "Most unknown commits",
-    "rejected": "Most rejected",
-    "visible": "Most often visible",
+    "Most calls": "calls",
+    "Most errors": "errors",
+    "Most unknown commits": "unknown_commits",
+    "Most rejected": "rejected",
+    "Most often visible": "visible",
 }
+"""What can be chosen, in the words that stand in the address too, and the column that it goes by."""
 
 
 class _Choice(NamedTuple):
@@ -63,7 +64,7 @@ def _choose(sources: Sequence[str], weeks: Sequence[str]) -> _Choice:
     with week_column:
         week = furniture.week_filter(weeks)
     with order_column:
-        order = st.selectbox("Order", list(_ORDERS), key="order", bind="query-params", format_func=_ORDERS.__getitem__)
+        order = st.selectbox("Order", list(_ORDERS), key="order", bind="query-params")
     return _Choice(origin, week, order, frozenset(st.query_params.get("all", "").split()))
 
 
@@ -113,7 +114,7 @@ def _weeks(totals: pl.DataFrame, week: str | None) -> None:
 
 
 def _tools(source: load.Source, choice: _Choice, tools: pl.DataFrame) -> None:
-    frame = tools.sort(choice.order, descending=True, maintain_order=True)
+    frame = tools.sort(_ORDERS[choice.order], descending=True, maintain_order=True)
     by_week = metrics.tool_health(source, by_week=True, origin=choice.origin)
     shown = frame if "tools" in choice.whole else frame.head(MOST_ROWS)
 

@@ -12,6 +12,8 @@ from toolwitness.model.enums import SideEffect
 _PRIVATE = {"type": "string", "x-privacy": "personal"}
 _TEXT = {"type": "string"}
 _OUTPUT = {"type": "object", "x-privacy": "internal"}
+_BOOKED_AFTER_S = 900.0
+"""So long after a request the payment service's books surely show what became of it."""
 
 ORDERS: dict[str, dict[str, Any]] = {
     "W-1042": {"customer_id": "C-204", "status": "delivered", "total": 89.90, "items": ["lamp", "bulb"]},
@@ -46,8 +48,16 @@ class LocalTool:
 
 
 def _define(
-    identity: str, description: str, properties: dict[str, Any], *, required: tuple[str, ...], effect: str, version: str = "1"
+    identity: str,
+    description: str,
+    properties: dict[str, Any],
+    *,
+    required: tuple[str, ...],
+    effect: str,
+    version: str = "1",
+    **care: Any,
 ) -> ToolDefinition:
+    """A definition; `care` says who must act where a call is in doubt, and when the service surely knows of it."""
     server, _, name = identity.partition("/")
     schema = {
         "type": "object",
@@ -64,6 +74,7 @@ def _define(
         output_schema=_OUTPUT,
         version=version,
         side_effect=SideEffect(effect),
+        **care,
     )
 
 
@@ -182,6 +193,8 @@ _TOOLS = (
             },
             required=("order_id", "amount", "currency", "reason"),
             effect="write",
+            owner="payments team",
+            settle_after_s=_BOOKED_AFTER_S,
         )
     ),
     LocalTool(_define("payments/get_refunds", "Refunds booked for an order.", _ORDER, required=("order_id",), effect="read")),
@@ -192,6 +205,7 @@ _TOOLS = (
             {"to": _PRIVATE, "subject": _TEXT, "body": _PRIVATE},
             required=("to", "subject", "body"),
             effect="write",
+            owner="support desk",
         ),
         _send_email,
     ),
@@ -206,6 +220,7 @@ _TOOLS = (
             },
             required=("ticket_id",),
             effect="write",
+            owner="support desk",
         ),
         _update_ticket,
     ),

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-from toolwitness.sdk.calls import AttemptScope, CallScope, timed_out
+from toolwitness.sdk.calls import CALLED_OFF, AttemptScope, CallScope, timed_out
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.patching import Patches, argument
 from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments, stop_proposed
@@ -201,6 +201,8 @@ def _raised(running: _Running, error: BaseException) -> None:
         refuse_arguments(call, running.error.__cause__, running.arguments)
     elif running.attempt is None and isinstance(error, Exception):
         call.gate("policy", "deny", reason="hook")  # all else that may raise before the tool is invoked
+    elif running.attempt is None and isinstance(error, CALLED_OFF):
+        call.cancel()  # every invocation of its function would have been an attempt
     else:
         call.fail(running.error or error)
     call.close()

@@ -56,7 +56,7 @@ def test_no_canary_is_on_a_page(reader, aviary):
     pages = visit(reader, aviary, heard)
     planted = everything()[0].planted
 
-    assert {urlsplit(address).path for address in pages} >= {"", "/failed-runs", "/replay"}
+    assert {urlsplit(address).path for address in pages} >= {"", "/failed-runs", "/replay", "/submissions"}
     assert any(KEPT in html for html in pages.values())
     assert [(place, address) for address, html in pages.items() for place, text in planted.items() if text in html] == []
     sent = b"".join(heard)

@@ -90,6 +90,21 @@ def test_tool_health_of_one_source(reader, office):
     expect(page.get_by_role("note")).to_contain_text("scripted agent that comes with toolwitness")
 
 
+def test_an_order_is_kept_from_link_to_link(reader, office):
+    """The tools stay in the order that was chosen when the calls of one are shown."""
+    url, db = office
+    page = reader.open(url)
+    page.get_by_role("combobox", name="Order").click()
+    page.get_by_role("option", name="Most unknown commits").click()
+    page.get_by_role("link", name="search_mail").click()
+    expect(page.get_by_role("heading", name="Calls of mail / search_mail")).to_be_visible()
+    reader.settle()
+    expect(page.get_by_role("combobox", name="Order")).to_have_value("Most unknown commits")
+    with open_source(db) as source:
+        most = metrics.tool_health(source).sort("unknown_commits", descending=True)["tool"][0]
+    assert cells(page, "Tool health by tool")[0][0].startswith(most)
+
+
 def test_failed_runs_without_demo_runs_among_them_have_no_banner(reader, office):
     """The label follows the rows that are shown, not what else the file holds."""
     url, db = office

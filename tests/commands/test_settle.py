@@ -40,6 +40,18 @@ def test_a_word_is_recorded_and_what_it_changed_is_told(cli, file, history):
     ]
 
 
+def test_a_word_about_an_open_attempt_is_told_to_be_one(cli, history, file):
+    """Whoever says that nothing happened should know that it may still happen."""
+    history.attempt_start("r1", history.doubt, "pay", parent="00000000000000ff")
+    store = Store.open(file)
+    store.write_group([history.rows])
+    store.close()
+    code, _, said = cli("settle", history.doubt, "not_committed", *WHO, "--db", file)
+
+    assert code == 0
+    assert "an attempt is not known to have ended" in said
+
+
 def test_programs_get_the_same(cli, file, history):
     """As one object, with whether the word is heard."""
     code, out, _ = cli("settle", history.doubt, "not_committed", *WHO, "--db", file, "--json")

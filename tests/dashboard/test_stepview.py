@@ -129,3 +129,11 @@ def test_arguments_that_no_schema_judged_are_unknown(source):
     told = dataclasses.replace(replay_run(source, "imported-1").calls[0], argument_checks=())
 
     assert "Arguments fit unknown" in words(call_card(told, {}))
+
+
+def test_a_call_in_doubt_leads_to_its_account(source, trouble):
+    """From the replay to what a person needs to act on it is one click, for what may have changed something alone."""
+    run = replay_run(source, "live-w4-trouble")
+    accounts = re.findall(r'href="/submissions\?call=(.*?)"', trouble)
+    assert accounts == [call.call for call in run.calls if call.side_effect != "read" and call.outcome != "succeeded"]
+    assert "/submissions" not in steps_view(replay_run(source, "live-w0-n1"))

@@ -75,3 +75,12 @@ def test_a_cut_list_says_so():
 def test_a_digest_is_shortened_with_the_whole_in_its_tooltip():
     """Eight digits are enough to compare by eye."""
     assert wording.short("0123456789abcdef") == '<code title="0123456789abcdef">01234567</code>'
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(None, "age unknown"), (3, "under 1 min"), (61, "1 min"), (7_200, "2 h"), (47 * 3_600, "47 h"), (50 * 3_600, "2 days")],
+)
+def test_ages_are_said_in_the_largest_unit_that_tells_them(seconds, shown):
+    """Minutes, hours up to two days, then days; unknown stays unknown."""
+    assert f">{shown}<" in wording.aged(seconds)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwitness.model.catalog import ToolDefinition, members_of, read_definition, toolset_digest
-from toolwitness.model.digest import canonical_json, digest, keyed_digest
+from toolwitness.model.digest import canonical_json, digest, is_under, key_digest, keyed_digest
 from toolwitness.model.enums import Known, SideEffect
 
 ANYTHING = st.recursive(
@@ -77,3 +77,14 @@ def test_a_toolset_does_not_depend_on_order():
     """The same tools in another order are the same set."""
     tools = [ToolDefinition(name=name, server=server) for name, server in [("b", "s"), ("a", "s"), ("a", "r")]]
     assert toolset_digest(members_of(tools)) == toolset_digest(members_of(reversed(tools)))
+
+
+@given(st.binary(), st.binary(), st.text(), st.text())
+def test_the_digest_of_a_key_tells_the_key_and_the_secret(secret, other, key, another):
+    """Equal for the same of both alone, and in the form of every keyed digest."""
+    told = key_digest(secret, key)
+
+    assert (len(told), told == key_digest(secret, another)) == (32, key == another)
+    assert is_under(secret, told)
+    # HMAC pads a key with zeros, so those that differ by them are one.
+    assert is_under(other, told) == (secret.rstrip(b"\0") == other.rstrip(b"\0"))

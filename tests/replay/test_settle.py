@@ -185,6 +185,12 @@ def test_a_finding_goes_with_the_subject_of_its_call(history, stored):
         assert "reconciliation" in source.query("subject_spans", subject="ab" * 16)["record"].to_list()
 
 
+def test_a_source_that_only_reads_takes_no_word(history, stored):
+    """The sentence names the one that does."""
+    with open_source(stored(history)) as source, pytest.raises(SettlementError, match="open_ledger"):
+        settle(source, history.doubt, "committed", **WHO)
+
+
 def test_a_missing_file_is_told_and_not_made(tmp_path):
     """A word about nothing must not leave an empty database behind."""
     with pytest.raises(StoreMissingError), open_ledger(tmp_path / "none.duckdb"):

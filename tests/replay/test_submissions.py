@@ -2,8 +2,9 @@
 
 import pytest
 
-from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, SideEffect
+from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.exceptions import CallNotFoundError
+from toolwitness.replay.accounts import committed
 from toolwitness.replay.submissions import STATES, state_counts, submission, submissions
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, History
 
@@ -141,13 +142,13 @@ def test_calls_without_known_times_are_in_no_range(source_of):
 
 def test_an_unknown_commit_names_its_owner_and_the_command(history, source_of):
     """Who must act and what they type, since when it is so, and what "not found" would prove."""
-    call = timed_out(history, owner="payments on call", settle_after_s=60.0)
+    timed_out(history, owner="payments on call", settle_after_s=60.0)
 
     one = only(submissions(source_of(history), now_ns=MONDAY_NS + 91 * SECOND_NS))
 
     assert (one.outcome, one.owner, one.age_s, one.retry) == ("unknown_commit", "payments on call", 90.0, "unsafe")
-    assert one.next_step.startswith("payments on call finds out whether it took effect: `toolwitness reconcile")
-    assert f"toolwitness settle {call} committed" in one.next_step
+    assert one.next_step.startswith("payments on call finds out whether it took effect, with `toolwitness reconcile`")
+    assert "`toolwitness settle`" in one.next_step
     assert one.not_found_settles_from == "2026-11-02T00:01:03.000Z"
     assert "Whether it took effect." in one.unknown
 
@@ -167,18 +168,18 @@ def test_gates_and_attempts_are_told_in_a_few_words(history, source_of):
     """Each is a line."""
     call = pay(history, ObservationStatus.RAISED, error_class=ErrorClass.UNKNOWN_COMMIT)
     history.gate("run-1", call, "confirmation", "needs_approval")
-    history.gate("run-1", call, "confirmation", "allow", approver="ana")
+    history.gate("run-1", call, "confirmation", "allow", approver="ana", approved_arguments_digest="x")
     history.attempt("run-1", call, AttemptStatus.ERROR, sent="no", error_type="ConnectError")
     history.attempt("run-1", call, AttemptStatus.TIMEOUT, sent="yes", retry_reason="connect", remote_reference="T-1")
 
     one = only(submissions(source_of(history)))
 
-    assert one.gates == ("confirmation: needs_approval", "confirmation: allow (by ana)")
+    assert one.gates == ("confirmation: needs_approval", "confirmation: allow (by ana, of the arguments proposed)")
     assert one.attempts == (
         "1: failed, never sent (ConnectError, 1,000 ms)",
         "2: timed out, sent (reference T-1, 1,000 ms, again because of connect)",
     )
-    assert one.known[0] == "It was attempted 2 times; the last attempt: timed out, sent."
+    assert one.known[0] == "It was attempted 2 times. A request left the process."
 
 
 def test_a_call_that_a_gate_stopped_never_ran(history, source_of):
@@ -286,13 +287,16 @@ def test_with_one_key_and_an_idempotent_tool_a_retry_is_safe(history, source_of)
 
 
 def test_without_arguments_nobody_knows_whether_the_same_was_asked_again(history, source_of):
-    """Duplicates are then not known, never no."""
-    timed_out(history, arguments_digest=None)
+    """Duplicates of a call that another of its tool followed are then not known, never no."""
+    first = timed_out(history, arguments_digest=None)
+    second = timed_out(history)
+    source = source_of(history)
 
-    one = only(submissions(source_of(history)))
+    one, last = submission(source, first), submission(source, second)
 
     assert (one.duplicate_risk, one.duplicate) == (None, None)
-    assert "Whether the same was asked for again." in one.unknown
+    assert "Whether a later call of the tool asked for the same." in one.unknown
+    assert (last.duplicate_risk, last.duplicate) == (False, False)
 
 
 def test_what_was_found_since_is_told(history, source_of):
@@ -304,6 +308,14 @@ def test_what_was_found_since_is_told(history, source_of):
 
     assert (one.state, one.outcome, one.settled, one.retry) == ("failed", "failed", "not_committed", "safe")
     assert any(sentence.endswith("not_committed.") for sentence in one.known)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_says_whether_it_took_effect(outcome):
+    """None is left to a default, which could turn what nobody knows into a no."""
+    row = {"state": "", "outcome": outcome, "attempts": 1, "last_effect": "none", "earlier_effect": "none", "settled": ""}
+
+    assert committed(row) in {"yes", "no", "says_no", "partly", "unknown"}
 
 
 def test_one_call_comes_with_its_replay(history, source_of):

@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome, Validity
+from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, RunOutcome, SideEffect, Validity
 from toolwitness.model.records import ArgumentCheck, Failure
 from toolwitness.replay import metrics
 from toolwitness.replay.runs import replay_run, run_ids
@@ -218,6 +218,20 @@ def test_runs_tell_what_is_not_known_of_their_calls(source_of):
     source = source_of(history)
 
     assert "0; 1 not known" in printed(runs_table(metrics.runs(source).to_dicts(), run_ids(source)))
+
+
+def test_a_writing_call_in_doubt_points_to_triage(source_of):
+    """One that is known to be reading, or that was answered well, does not."""
+    history = History()
+    late = history.call("r", "pay", ObservationStatus.TIMEOUT)
+    history.attempt("r", late, AttemptStatus.TIMEOUT)
+    history.call("r", "look", ObservationStatus.TIMEOUT, side_effect=SideEffect.READ)
+    history.call("r", "pay")
+
+    text = printed(replay_view(replay_run(source_of(history), "r")))
+
+    pointed = [line.split()[-1] for line in text.splitlines() if "toolwitness triage" in line]
+    assert pointed == [late]
 
 
 def test_a_failed_call_names_its_next_step(source_of):

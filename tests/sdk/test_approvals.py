@@ -8,7 +8,7 @@ import toolwitness
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.digest import keyed_digest
 from toolwitness.model.enums import Flag, GateMode, Known, SideEffect, Verdict
-from toolwitness.sdk.guard import guard, swallowing
+from toolwitness.sdk.guard import reading_guard, swallowing
 
 VOID, EXPIRED, AGAIN = Flag.APPROVAL_VOID, Flag.APPROVAL_EXPIRED, Flag.APPROVAL_USED_AGAIN
 PAID = {"to": "bob", "amount": 5}
@@ -238,12 +238,12 @@ def test_a_call_that_nobody_was_asked_about_has_no_approval(recorded, call):
 @pytest.mark.parametrize("expiry", ["soon", True, float("nan"), timedelta(1)])
 def test_an_expiry_that_is_no_moment_is_a_warning(recorded, call, expiry):
     """The verdict stands, and when it expires is not known."""
-    before = guard.swallowed
+    before = reading_guard.swallowed
     with swallowing():
         call.gate("confirmation", "allow", expires_at=expiry)
     ran(call, PAID)
 
-    assert guard.swallowed == before + 1
+    assert reading_guard.swallowed == before + 1
     assert recorded.one("gate").approval_expires_ns is None
 
 

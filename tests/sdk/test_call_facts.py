@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+import toolwitness
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import Cancellation, CommitLevel, GateKind, ItemStatus, ObservationStatus, SideEffect, Verdict
 from toolwitness.sdk.guard import guard, swallowing
@@ -245,3 +246,59 @@ def test_nothing_is_recorded_without_a_recorder():
     NO_SCOPE.cancel()
     NO_SCOPE.discard()
     NO_SCOPE.spend(cost=1)
+
+
+class Hostile:
+    """A value that fails whoever looks at it."""
+
+    id = "x"
+
+    def __hash__(self):
+        raise RuntimeError("hash")
+
+    def __eq__(self, other):
+        raise RuntimeError("eq")
+
+
+def test_no_code_of_what_is_told_runs(recorded):
+    """An item or resource that is no text is none, and the agent sees nothing of it."""
+    with swallowing(), recorded.recorder.call("pay", {}, reads=[Hostile()], depends_on=Hostile(), writes=Hostile()) as call:
+        call.gate("confirmation", "allow", approval_id=Hostile(), resource_version=Hostile(), items=[Hostile()])
+        call.executed({}, resource_version=Hostile())
+        call.result({}, items=[Hostile(), ("x", Hostile())])
+
+    found, gate = recorded.one("call"), recorded.one("gate")
+    assert (found.read_set, found.write_set, found.depends_on) == ((), (), ())
+    assert (found.item_statuses, found.flags) == ((UNKNOWN, UNKNOWN), ())
+    assert (gate.approval_id, gate.approved_resource_version, gate.approved_items) == (None, None, ())
+
+
+def test_lists_that_change_later_are_told_as_they_were(live):
+    """The agent may go on with its own lists at once."""
+    touched = ["account/1"]
+    call = toolwitness.call("pay", {}, writes=touched)
+    touched.append("account/2")
+    call.close()
+
+    (found,) = live("call")
+    assert found.write_set == ("account/1",)
+
+
+def test_a_decorated_tool_whose_task_is_cancelled_before_it_runs(live):
+    """Nothing of the function ran, which is known; one that nobody awaits never ran either."""
+
+    @toolwitness.tool(side_effect="write")
+    async def pay():
+        """Pay."""
+
+    async def go():
+        task = asyncio.create_task(pay())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+
+    (found,) = live("call")
+    assert found.cancellation is Cancellation.BEFORE_DISPATCH
+    assert live("attempt") == []

@@ -6,6 +6,7 @@ import contextlib
 import pytest
 
 import toolwitness
+from toolwitness.model.enums import Known
 from toolwitness.model.exceptions import IdempotencyConflictError, IdempotencyKeyError
 from toolwitness.sdk import setup
 from toolwitness.sdk.guard import swallowing
@@ -263,3 +264,25 @@ def test_keys_are_the_same_with_telemetry_on_off_and_broken(tmp_path, monkeypatc
             toolwitness.uninstrument()
     assert told[0] == told[1] == told[2] == told[3]
     assert len({*told[0]}) == 7
+
+
+def test_what_only_recording_saw_uses_up_no_key(live):
+    """A watcher's proof that nothing was sent is the records', and the key is what it is without the watcher."""
+    with toolwitness.run(id="r-1") as run:
+        with contextlib.suppress(LostError), run.call("pay", {"amount": 5}) as call, call.attempt() as attempt:
+            key = call.idempotency_key
+            attempt.learn(sent=Known.NO)
+            raise LostError
+        assert run.call("pay", {"amount": 5}).idempotency_key == key
+    assert [one.sent for one in live("attempt")] == [Known.NO]
+
+
+@pytest.mark.usefixtures("telemetry")
+def test_what_the_application_knows_was_not_sent_uses_up_its_key():
+    """It is proven that nothing happened, and no other call has the key."""
+    with toolwitness.run(id="r-1") as run:
+        with contextlib.suppress(LostError), run.call("pay", {"amount": 5}) as call, call.attempt() as attempt:
+            key = call.idempotency_key
+            attempt.sent("no")
+            raise LostError
+        assert run.call("pay", {"amount": 5}).idempotency_key != key

@@ -132,6 +132,7 @@ def test_forked_children_deliver(tmp_path, collector):
     ]
 
 
+PATIENT = {"TOOLWITNESS_EXIT_TIMEOUT": "20", "TOOLWITNESS_EXPORT_TIMEOUT": "20"}  # on a busy machine
 KILLED = """
     import os, signal
     from toolwitness.sdk.state import Journal
@@ -148,8 +149,14 @@ KILLED = """
 
 def kill(tmp_path, *, how="", inside="pass", after="", **environment):
     """An agent that pays and is killed at the given place."""
-    done, _ = run_agent(KILLED.format(how=how, inside=inside, after=after), tmp_path=tmp_path, **environment)
+    done, _ = run_agent(KILLED.format(how=how, inside=inside, after=after), tmp_path=tmp_path, **{**PATIENT, **environment})
     return done
+
+
+def take_over(tmp_path, how="", **environment):
+    """A later process, which ends once it has told what others left open."""
+    code = f"from toolwitness.sdk import setup; toolwitness.instrument({how}); setup._Active.adopting.join(30)"
+    return run_agent(code, tmp_path=tmp_path, **PATIENT, **environment)[0]
 
 
 def journals(tmp_path):
@@ -166,9 +173,9 @@ def test_a_killed_process_leaves_its_open_write_to_the_next(tmp_path, collector)
     """An attempt that was running at kill -9 is shipped by a later process to the same collector, as ended by the death."""
     server = collector()
     killed = kill(tmp_path, inside="die()", TOOLWITNESS_ENDPOINT=server.url)
-    elsewhere, _ = run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
+    elsewhere = take_over(tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
     before_ns = time.time_ns()
-    done, _ = run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    done = take_over(tmp_path, TOOLWITNESS_ENDPOINT=f"{server.url}/")
 
     assert (killed.returncode, elsewhere.returncode, done.returncode) == (-9, 0, 0)
     assert server.names() == ["attempt_start 1", "attempt 1"]
@@ -178,7 +185,7 @@ def test_a_killed_process_leaves_its_open_write_to_the_next(tmp_path, collector)
     assert journals(tmp_path) == []
 
 
-@pytest.mark.parametrize("after", ["toolwitness.flush(10); die()", ""], ids=["killed", "ended"])
+@pytest.mark.parametrize("after", ["toolwitness.flush(20); die()", ""], ids=["killed", "ended"])
 def test_what_a_dead_collector_did_not_take_is_told_by_the_next_process(tmp_path, collector, after):
     """A payment that went well but was never delivered is an unknown one, also after a normal end; never nothing at all."""
     server = collector(status=503)
@@ -186,7 +193,7 @@ def test_what_a_dead_collector_did_not_take_is_told_by_the_next_process(tmp_path
     run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
     kept = len(journals(tmp_path))
     server.status = 200
-    run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
 
     assert kept == 1
     assert server.names() == ["attempt_start 1", "attempt 1"]
@@ -199,6 +206,7 @@ def test_a_collector_that_comes_back_is_told_by_the_process_that_took_over(tmp_p
     server = collector(status=503)
     kill(tmp_path, inside="die()", TOOLWITNESS_ENDPOINT=server.url)
     environ = {**os.environ, "TOOLWITNESS_STATE_DIR": str(tmp_path / "state"), "TOOLWITNESS_ENDPOINT": server.url}
+    environ |= PATIENT
     code = "import sys, toolwitness; toolwitness.instrument(); sys.stdin.readline()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, env=environ, cwd=tmp_path) as living:
         while not server.headers_seen:
@@ -215,10 +223,10 @@ def test_a_collector_that_comes_back_is_told_by_the_process_that_took_over(tmp_p
 def test_what_was_delivered_before_the_crash_is_not_told_again(tmp_path, collector):
     """The journal says that it was, so the next process has only a file to remove."""
     server = collector()
-    kill(tmp_path, after="toolwitness.flush(10); die()", TOOLWITNESS_ENDPOINT=server.url)
+    kill(tmp_path, after="toolwitness.flush(20); die()", TOOLWITNESS_ENDPOINT=server.url)
     names = server.names()
     left = len(journals(tmp_path))
-    run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
 
     assert (left, len(names), server.names()) == (1, 3, names)
     assert journals(tmp_path) == []
@@ -229,15 +237,15 @@ def test_what_was_delivered_before_the_crash_is_not_told_again(tmp_path, collect
     [
         ({"inside": "die()"}, "unknown_commit"),
         ({"after": "die()"}, "unknown_commit"),
-        ({"after": "Journal.delivered = die; toolwitness.flush(10)"}, "succeeded"),
-        ({"after": "toolwitness.flush(10); die()"}, "succeeded"),
+        ({"after": "Journal.delivered = die; toolwitness.flush(20)"}, "succeeded"),
+        ({"after": "toolwitness.flush(20); die()"}, "succeeded"),
     ],
     ids=["running", "undelivered", "delivered, not noted", "noted"],
 )
 def test_wherever_a_process_is_killed_its_payment_is_known(tmp_path, where, outcome):
     """Once a later process started, the file has the call: as it went where that was delivered, else as an unknown commit."""
     killed = kill(tmp_path, how="db='a.duckdb', export_interval_s=0.5", **where)
-    run_agent("toolwitness.instrument(db='a.duckdb')", tmp_path=tmp_path)
+    take_over(tmp_path, "db='a.duckdb'")
     store = Store.open(tmp_path / "a.duckdb", read_only=True)
     found = store.read(lambda cursor: cursor.sql("select tool, outcome, attempts from calls").fetchall())
     store.close()
@@ -247,12 +255,36 @@ def test_wherever_a_process_is_killed_its_payment_is_known(tmp_path, where, outc
     assert journals(tmp_path) == []
 
 
+@pytest.mark.parametrize("payments", [1, 40, 2000])
+def test_of_many_payments_none_is_lost_in_a_crash(tmp_path, collector, payments):
+    """A process that pays without pause is killed while it delivers: every payment made is an attempt that is known."""
+    server, bank = collector(), tmp_path / "bank"
+    bank.touch()
+    code = (
+        "import toolwitness; toolwitness.instrument(export_interval_s=0.01); bank = open('bank', 'a', buffering=1)\n"
+        "@toolwitness.tool(side_effect='write')\n"
+        "def pay(): print('paid', file=bank)\n"
+        "while True: pay()"
+    )
+    environ = {**os.environ, "TOOLWITNESS_STATE_DIR": str(tmp_path / "state"), "TOOLWITNESS_ENDPOINT": server.url}
+    with subprocess.Popen([sys.executable, "-c", code], env=environ, cwd=tmp_path) as paying:
+        while bank.stat().st_size < payments * len("paid\n"):
+            time.sleep(0.001)
+        paying.kill()
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    paid = len(bank.read_text().splitlines())
+    known = {span.span_id for span in server.spans if span.name == "attempt 1"}
+
+    assert paid <= len(known) <= paid + 1
+    assert journals(tmp_path) == []
+
+
 def test_a_note_that_was_dropped_leaves_its_attempt_open(tmp_path, collector):
     """A full queue is no proof that nothing happened: the next process tells of the attempt."""
     server = collector()
     run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url, TOOLWITNESS_QUEUE_BYTES="1")
     names = server.names()
-    run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
 
     assert (names, server.names()) == ([], ["attempt_start 1", "attempt 1"])
 
@@ -272,9 +304,9 @@ def test_an_attempt_that_outlives_the_recording_is_left_to_a_later_process(tmp_p
         toolwitness.instrument()
         toolwitness.uninstrument()
     """
-    run_agent(code, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    run_agent(code, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url, **PATIENT)
     names = server.names()
-    run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
 
     assert (names, server.names()) == (["attempt_start 1"], ["attempt_start 1", "attempt_start 1", "attempt 1"])
 
@@ -292,12 +324,7 @@ def test_more_than_the_outbox_holds_is_taken_over_in_portions(tmp_path, collecto
         os._exit(0)
     """
     run_agent(code, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
-    run_agent(
-        "toolwitness.instrument(exit_timeout_s=50, export_timeout_s=10)\nimport time\nwhile toolwitness.sdk.setup._Active."
-        "adopting.is_alive(): time.sleep(0.01)",
-        tmp_path=tmp_path,
-        TOOLWITNESS_ENDPOINT=server.url,
-    )
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
 
     assert len({span.span_id for span in server.spans if span.name == "attempt 1"}) == 12_000
     assert journals(tmp_path) == []

@@ -5,8 +5,8 @@
 -- denominator: `submission_states` with the same filters
 -- grain: call; unsettled first, then twice, each oldest first, then failed, stopped and done, each newest first; age in
 --   seconds at $now_ns since the call's start, null where the time is not known; `repeated_by` is a later call with the same
---   arguments in the run or with the same action id, rather one that took effect (`repeat_took`: done, open or no), which
---   nobody knows where `repeats_known` is false
+--   arguments in the run or with the same action id that took effect (`repeat_took`: done) or may have (open);
+--   `repeat_unknown`: a later call of the tool in the run, where the arguments of either are not known
 -- excludes: calls of tools known to be reading; with $since_ns or $until_ns calls whose time is not known; $run and $call are
 --   beginnings of ids, $tool is a name or `server/name`, $search is found in the ids of run, call and action, in task, session or
 --   `server/name`, $states are words with commas between them; `total` counts the calls before $limit cuts the list
@@ -50,8 +50,8 @@ select
     w.owner, w.side_effect, w.idempotent, w.state, w.outcome, w.observation, w.error_class, w.vendor_code, w.commit_level,
     w.attempts, w.gate_state, w.rejected_by, w.last_effect, w.earlier_effect, w.has_call_span, w.cancellation,
     w.items_total, w.items_failed, w.items_unknown,
-    w.key_digest, w.one_key, w.action_id, w.settle_after_s, w.last_ended_ns, w.settled, w.finding, w.found_by, w.found_ns,
-    w.followed_by_same_tool, w.duplicate_risk, w.duplicate, w.retried_in_doubt, w.repeats_known, w.repeated_by, w.repeat_took,
+    w.arguments_digest, w.key_digest, w.one_key, w.action_id, w.settle_after_s, w.last_ended_ns, w.settled, w.finding, w.found_by, w.found_ns,
+    w.followed_by_same_tool, w.duplicate_risk, w.duplicate, w.retried_in_doubt, w.repeat_unknown, w.repeated_by, w.repeat_took,
     a.arguments, a.flags,
     case when w.time_known then cast($now_ns - w.started_ns as double) / cast(1000000000 as double) end as age_s,
     case when w.time_known then w.started_ns end as started_ns,

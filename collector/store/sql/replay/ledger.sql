@@ -1,13 +1,11 @@
 -- question: what is known of the calls whose id starts with $prefix, and of what was found out about them, oldest first?
 --   With $before_ns only of those that may have taken effect without anybody knowing, and that no status query was made for
 --   at or after that time.
--- optional: before_ns, limit, server, source, tool
+-- optional: before_ns, limit, source
 with chosen as (
     select * from calls
     where starts_with(call_id, $prefix)
         and ($source is null or source = $source)
-        and ($server is null or server = $server)
-        and ($tool is null or tool = $tool)
         and ($before_ns is null or (outcome in ('unknown_commit', 'indeterminate') and side_effect <> 'read'))
 ),
 told as (

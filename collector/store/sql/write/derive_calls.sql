@@ -5,7 +5,7 @@ with own as (
     select
         call_id, trace_id, span_id, start_ns, end_ns, week, record, run_id, source, time_known, server, tool,
         decision_id, call_ordinal, side_effect, gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out,
-        remote_status, error_type, key_digest, finding, basis, covers_until_ns, found_by,
+        remote_status, error_type, key_digest, finding, basis, covers_until_ns, found_by, commit_level,
         {'start_ns': start_ns, 'end_ns': end_ns, 'span_id': span_id} as moment,
         case when record = 'attempt_start' then 'attempt' else record end as kind,
         -- an attempt_start is a child of the attempt that it announces
@@ -68,6 +68,7 @@ part as (
         arg_max({'finding': finding, 'found_by': found_by, 'found_ns': start_ns}, moment)
             filter (where kind = 'reconciliation') as found,
         max(moment) filter (where finding = 'committed') as committed_at,
+        arg_max(commit_level, moment) filter (where finding = 'committed' and commit_level <> 'unknown') as verified,
         arg_max({'moment': moment, 'covers_until_ns': coalesce(covers_until_ns, start_ns)}, moment)
             filter (where finding = 'not_committed' and coalesce(basis, 'answer') = 'answer') as denied,
         max(coalesce(covers_until_ns, start_ns)) filter (where finding = 'not_committed' and basis = 'absence')
@@ -123,6 +124,7 @@ merged as (
         bool_or(orphaned) as orphaned,
         any_value(found) as found,
         any_value(committed_at) as committed_at,
+        any_value(verified) as verified,
         any_value(denied) as denied,
         any_value(absent_until_ns) as absent_until_ns,
         any_value(facts) as facts
@@ -237,12 +239,19 @@ evidence as (
         case when not is_last_unseen and latest.status = 'open' and $now - latest.start_ns > $open_timeout then 'beyond' else 'within' end as age,
         last_begun_ns,
         last_ended_ns,
+        verified,
         found.finding,
         found.found_by,
         found.found_ns
     from bounded
 )
-select evidence.*, outcome_rule.outcome
+select
+    -- How far a commit was verified is told by the answer, else by who found it out.
+    evidence.* exclude (verified) replace (
+        case when commit_level = 'unknown' and evidence.settled = 'committed' then coalesce(verified, 'unknown') else commit_level end
+            as commit_level
+    ),
+    outcome_rule.outcome
 from evidence
 -- left, so that evidence outside of the rules fails the not-null of `outcome` instead of losing the call
 left join outcome_rule

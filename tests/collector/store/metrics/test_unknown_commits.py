@@ -90,3 +90,81 @@ def test_a_repeat_that_a_gate_stopped_risks_nothing(history, ask):
     history.gate("r", stopped, "idempotency", "deny")
 
     assert flags(ask(history, "unknown_commits", now_ns=history.now_ns)) == {call: (True, False, False)}
+
+
+def test_a_run_that_goes_on_in_another_process_is_ordered_by_time(history, ask):
+    """Ordinals begin at 1 again there; what came before is no repeat."""
+    before = doubtful_call(history, arguments_digest="x", call_ordinal=7)
+    after = doubtful_call(history, arguments_digest="x", call_ordinal=1)
+
+    rows = ask(history, "unknown_commits", now_ns=history.now_ns)
+
+    assert flags(rows) == {before: (True, True, False), after: (False, False, False)}
+
+
+def test_of_calls_at_one_time_the_ordinal_tells_which_is_later(ask):
+    """As in an import, whose calls of one step stand at one offset."""
+    history = History(time_known=False)
+    first = history.call("r", "pay", ObservationStatus.TIMEOUT, arguments_digest="x")
+    history.skip(-SECOND_NS)
+    second = history.call("r", "pay", ObservationStatus.TIMEOUT, arguments_digest="x")
+
+    rows = ask(history, "unknown_commits", now_ns=history.now_ns)
+
+    assert flags(rows) == {first: (True, True, False), second: (False, False, False)}
+
+
+def test_a_later_word_of_the_same_does_not_make_a_duplicate_a_risk(history, ask):
+    """It was committed from the first word on."""
+    call = doubtful_call(history, arguments_digest="x")
+    history.reconciliation("r", call, "pay", "committed")
+    history.call("r", "pay", arguments_digest="x")
+    history.reconciliation("r", call, "pay", "committed")
+    history.reconciliation("r", call, "pay", "still_unknown")
+
+    assert flags(ask(history, "unknown_commits", now_ns=history.now_ns)) == {call: (True, False, True)}
+
+
+def test_a_repeat_that_is_known_to_have_done_nothing_is_no_duplicate(history, ask):
+    """Never sent, or refused by the tool itself."""
+    call = doubtful_call(history, arguments_digest="x")
+    unsent = history.call("r", "pay", ObservationStatus.RAISED, arguments_digest="x")
+    history.attempt("r", unsent, AttemptStatus.ERROR, sent="no")
+    refused = history.call("r", "pay", ObservationStatus.BUSINESS_ERROR, arguments_digest="x")
+    history.attempt("r", refused, AttemptStatus.OK, sent="yes")
+
+    assert flags(ask(history, "unknown_commits", now_ns=history.now_ns)) == {call: (True, False, False)}
+
+
+def test_to_look_at_an_action_is_not_to_repeat_it(history, ask):
+    """A status query carries the same action id."""
+    call = doubtful_call(history, action_id="order 7")
+    history.call("r", "payment_status", action_id="order 7", side_effect="read")
+
+    assert flags(ask(history, "unknown_commits", now_ns=history.now_ns)) == {call: (False, False, False)}
+
+
+def test_where_the_arguments_are_lost_nobody_knows_whether_it_was_repeated(history, ask):
+    """The process died before the call's own span; a key that both carry tells all the same."""
+    lost = history.call("r", "pay", ObservationStatus.TIMEOUT, key_digest="ab" * 16)
+    other = history.call("r", "pay", ObservationStatus.TIMEOUT, arguments_digest="x")
+    last = history.call("r", "pay", ObservationStatus.TIMEOUT, arguments_digest="y", key_digest="ab" * 16)
+
+    rows = ask(history, "unknown_commits", now_ns=history.now_ns)
+
+    assert {row["call"]: (row["duplicate_risk"], row["repeat_unknown"]) for row in rows} == {
+        lost: (True, True),
+        other: (False, False),
+        last: (False, False),
+    }
+
+
+def test_a_retry_within_the_call_is_told_apart(history, ask):
+    """The same call attempted again is no later call, but may have been done twice."""
+    call = doubtful_call(history)
+    history.attempt("r", call, AttemptStatus.TIMEOUT, sent="yes")
+    once = doubtful_call(history, run="other")
+
+    rows = ask(history, "unknown_commits", now_ns=history.now_ns)
+
+    assert {row["call"]: row["retried_in_doubt"] for row in rows} == {call: True, once: False}
