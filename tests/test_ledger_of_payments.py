@@ -4,10 +4,15 @@ import contextlib
 import itertools
 
 import pytest
+import requests
 
 import toolwitness
 from toolwitness.collector.store.store import Store
-from toolwitness.tests.fakes.paying_agent import CLIENTS, Bill, PayingAgent
+from toolwitness.model.digest import digest
+from toolwitness.model.enums import Basis, Finding, Method
+from toolwitness.model.records import Reconciliation
+from toolwitness.tests.factories import SECOND_NS, History
+from toolwitness.tests.fakes.paying_agent import CLIENTS, PATIENT_S, SETTLE_AFTER_S, Bill, PayingAgent
 from toolwitness.tests.fakes.payment_service import Instruction, PaymentService
 
 REFUSED = None
@@ -63,6 +68,42 @@ def _ledger(tmp_path, service):
         ]
 
     return play
+
+
+@pytest.fixture(name="reconcile")
+def _reconcile(tmp_path, service):
+    """`reconcile()` asks the service about each call in doubt, by the rules of a finding; gives the calls by id."""
+
+    def ask():
+        with contextlib.closing(Store.open(tmp_path / "spans.duckdb")) as store, requests.Session() as session:
+            listed = store.query("unknown_commits", {"now_ns": 0}).to_pylist()
+            store.write_group([[finding(service, session, row["call"])] for row in listed])
+            return {row["call_id"]: row for row in store.query("replay_calls", {"run": "run-1"}).to_pylist()}
+
+    return ask
+
+
+def finding(service, session, call_id):
+    """What the service's status says of a call, and what that covers."""
+    asked_ns = round(service.now_s() * SECOND_NS)
+    answer = session.get(f"{service.url}/payments/{call_id}", timeout=PATIENT_S)
+    state = answer.json().get("state", "not found")
+    told = {"paid": "committed", "refused": "not_committed", "accepted": "still_unknown", "not found": "not_committed"}[state]
+    covers_ns, basis = asked_ns, Basis.ANSWER
+    if state == "not found":
+        covers_ns, basis = asked_ns - round(SETTLE_AFTER_S * SECOND_NS), Basis.ABSENCE
+    history = History(start_ns=asked_ns)
+    record = Reconciliation(
+        run_id="run-1",
+        call_id=call_id,
+        tool="pay",
+        finding=Finding(told),
+        method=Method.STATUS_QUERY,
+        basis=basis,
+        covers_until_ns=covers_ns,
+    )
+    history.add(record, span_id=digest([call_id, asked_ns])[:16])
+    return history.rows[0]
 
 
 def claim(row):
@@ -129,3 +170,39 @@ def test_tries_in_any_order_claim_nothing_against_the_books(ledger, service, man
 
     assert len(played) == len(TWICE)
     assert lies([(bill, row, service.committed(row["call_id"])) for bill, row, _ in played]) == []
+
+
+def test_a_question_that_comes_too_early_settles_nothing_that_is_not_so(ledger, service, reconcile):
+    """What the service does not know of yet stays in doubt; what it knows is told."""
+    played = ledger([Bill((told,)) for told in EVERYTHING])
+    rows = reconcile()
+
+    assert lies([(bill, rows[row["call_id"]], service.committed(row["call_id"])) for bill, row, _ in played]) == []
+    assert {str(bill) for bill, row, _ in played if claim(rows[row["call_id"]]) == "unknown"} >= {
+        "drop-never",
+        "drop-before-hidden",
+    }
+
+
+def test_when_time_has_passed_every_call_is_settled_as_the_books_say(ledger, service, reconcile):
+    """Each try in any order, and then the service's own word; only what it had accepted it settles by itself."""
+    played = ledger([*(Bill((told,)) for told in EVERYTHING), *map(Bill, TWICE)])
+    reconcile()
+    service.advance(SETTLE_AFTER_S + 30)
+    rows = reconcile()
+    told = [(str(bill), claim(rows[row["call_id"]]), service.committed(row["call_id"]) > 0) for bill, row, _ in played]
+
+    assert [one for one in told if (one[1], one[2]) not in {("committed", True), ("not committed", False)}] == [
+        ("202-never", "accepted", False),
+        ("202-later", "accepted", True),
+    ]
+
+
+def test_tries_that_carry_the_key_of_their_call_commit_once(ledger, service):
+    """Whatever became of the first; without the key one is paid twice."""
+    *keyed, bare = ledger([*(Bill(twice, keyed=True) for twice in TWICE), Bill((Instruction("before", "drop"), Instruction()))])
+    service.advance(60)
+
+    assert {service.committed(row["call_id"]) for _, row, _ in keyed} == {0, 1}
+    assert bare[2] == 2
+    assert lies([(bill, row, service.committed(row["call_id"])) for bill, row, _ in keyed]) == []
