@@ -2,7 +2,7 @@
 
 `toolwitness.instrument()` before the agent starts, `@toolwitness.tool` on its tools, and where the loop is hand-written
 `toolwitness.run`, `toolwitness.decision` and `toolwitness.call`. Nothing here changes what the agent does: without
-`instrument()`, or with a collector that is dead, everything runs as it would.
+`instrument()`, or with a collector that is dead, everything runs as it would, and idempotency keys are the same.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def instrument(
             loaded, frameworks = Settings.load(settings), registry.choose(only, skip)
             make_exporter = None if db is None else _file_exporter(Path(db))
             registry.switch_on(frameworks)  # first, since our own thread imports some of what is wrapped
-            setup.start(loaded, make_exporter, destination=str(loaded.endpoint if db is None else Path(db).resolve()))
+            destination = loaded.endpoint.rstrip("/") if db is None else str(Path(db).resolve())
+            setup.start(loaded, make_exporter, destination=destination)
         except ToolwitnessError as error:
             logging.getLogger("toolwitness").error("toolwitness records nothing: %s", error)  # noqa: TRY400 -- the stack tells a user nothing
         if setup.active() is None:
@@ -119,7 +120,8 @@ def uninstrument() -> None:
 def run(task: str | None = None, **facts: Any) -> RunScope:
     """Begin a run: one task given to the agent. To be used as `with toolwitness.run(task="refund-4711") as run:`.
 
-    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels),
+    `facts`: `id` (default: the trace id), `agent`, `category`, `trial`, `session`, `labels` (cohort labels), `budget`
+    (limits by name; `run.spend(cost=0.2)` tells what is used),
     `subject` (the one that the run is about; only a keyed digest of it is kept, by which `toolwitness purge` and `export`
     find the run again). Tell its outcome by `run.finish("success", source="verifier")`; a run that is not told stays unknown.
     """
@@ -141,14 +143,15 @@ def call(tool: str, arguments: Any = None, **facts: Any) -> CallScope:
     """Open the logical call that the model proposed. To be used as `with toolwitness.call("refund", args, id=...) as call:`.
 
     It belongs to the current decision, else to the run's latest. `facts`: `server`, `id` (the provider's call id),
-    `definition`, `via`, `action_id`, `node`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
+    `definition`, `via`, `action_id`, `node`, `idempotency_key`, `depends_on` [calls or their ids], `parallel_group`, `reads`,
+    `writes`, `speculative`. In it, `call.gate(kind, verdict, ...)`, `with call.attempt():`,
     `call.result(value)`; a tool decorated with `@toolwitness.tool` makes the attempt and tells the result by itself.
     """
     return cast("CallScope", _scope("call", tool, {"arguments": arguments, **facts}))
 
 
 def current_call() -> CallScope | None:
-    """The logical call that this code runs for; None outside of any."""
+    """The logical call that this code runs for; None outside of any. Its `idempotency_key` is what to send along."""
     from toolwitness.sdk import context
     from toolwitness.sdk.calls import AttemptScope, CallScope
 
@@ -159,13 +162,11 @@ def current_call() -> CallScope | None:
 
 
 def _scope(kind: str, subject: str | None, facts: dict[str, Any]) -> object:
-    """A scope of the active recorder, or one that records nothing."""
+    """A scope of the active recorder, or of one that records nothing; one that takes all and does nothing where we failed."""
     from toolwitness.sdk import setup
     from toolwitness.sdk.guard import guard
     from toolwitness.sdk.scope import NO_SCOPE
 
-    recorder = setup.active()
-    if recorder is not None:
-        with guard:
-            return getattr(recorder, kind)(subject, **facts)
+    with guard:
+        return getattr(setup.recorder(), kind)(subject, **facts)
     return NO_SCOPE

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import typer
 
 from toolwitness.commands import agent, data, ingest, privacy, reconcile, triage
-from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, progress_bar, say, show
+from toolwitness.commands.common import AsJson, Db, age_ns, on_terminal, part, print_json, progress_bar, say, show
 from toolwitness.model.exceptions import CollectorAnswerError, MissingExtraError, StoreHeldError, ToolwitnessError
 
 app = typer.Typer(
@@ -67,12 +67,21 @@ def _options(
 
 @app.command()
 def up(
+    *,
     db: Db = Path("toolwitness.duckdb"),
     host: Annotated[str, typer.Option(help="Where to listen; the default is this machine alone.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any free port.", min=0, max=65535)] = 4318,
     detach: Annotated[bool, typer.Option("--detach", help="Go on in the background, with a log beside the file.")] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A further name for this machine that requests may come in under.")
+    ] = None,
+    open_timeout: Annotated[
+        str | None,
+        typer.Option(
+            help="How long an attempt may be open before nobody waits for it any more; 15m if never given. The file keeps it.",
+            metavar="AGE",
+            envvar="TOOLWITNESS_OPEN_TIMEOUT",
+        ),
     ] = None,
 ) -> None:
     """Receive from agents and show the pages, until Ctrl-C."""
@@ -83,16 +92,18 @@ def up(
             say(f"port {port} was not used; to move it there, stop it first: toolwitness down --db {db}")
         return
     hosts = [host, *(allow_host or ())]
+    timeout_ns = None if open_timeout is None else age_ns(open_timeout, "--open-timeout")
     part("collector.store.store").check_file(db, read_only=False)
     if detach:
-        typer.echo(f"toolwitness serves {db} at {_start_in_background(db, host, port, hosts)}")
+        more = [] if open_timeout is None else ["--open-timeout", open_timeout]
+        typer.echo(f"toolwitness serves {db} at {_start_in_background(db, host, port, hosts, more)}")
         return
-    _serve(db, host, port, hosts)
+    _serve(db, host, port, hosts, timeout_ns)
 
 
-def _serve(db: Path, host: str, port: int, hosts: list[str]) -> None:
+def _serve(db: Path, host: str, port: int, hosts: list[str], timeout_ns: int | None) -> None:
     serving = part("collector.receive.serve")
-    collector = serving.Collector(db, hosts=hosts)
+    collector = serving.Collector(db, hosts=hosts, open_timeout_s=None if timeout_ns is None else timeout_ns / 1e9)
     build_app = _app_builder()
     serving.serve(
         build_app(collector),
@@ -118,9 +129,9 @@ def _log_path(db: Path) -> Path:
     return db.with_name(f"{db.name}.log")
 
 
-def _start_in_background(db: Path, host: str, port: int, hosts: list[str]) -> str:
+def _start_in_background(db: Path, host: str, port: int, hosts: list[str], more: list[str]) -> str:
     """Start a process of its own session, wait until it answers, and give its URL."""
-    command = [sys.executable, "-m", "toolwitness", "up", "--db", str(db), "--host", host, "--port", str(port)]
+    command = [sys.executable, "-m", "toolwitness", "up", "--db", str(db), "--host", host, "--port", str(port), *more]
     for name in hosts:
         command += ["--allow-host", name]
     with _log_path(db).open("ab") as log:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ import typer
 from toolwitness.model.exceptions import MissingExtraError
 
 Db = Annotated[Path, typer.Option(help="The database file.", dir_okay=False)]
+_AGE = re.compile(r"([0-9]{1,6})([smhdw])")
+_NS_OF = {"s": 10**9, "m": 60 * 10**9, "h": 3_600 * 10**9, "d": 86_400 * 10**9, "w": 7 * 86_400 * 10**9}
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
@@ -32,6 +36,27 @@ def part(name: str) -> Any:
         raise MissingExtraError(
             f"this command needs {missing.name}, which is not installed: pip install 'toolwitness[collector]'"
         ) from missing
+
+
+def age_ns(text: str, option: str, units: str = "smhdw") -> int:
+    """An age such as 15m or 90d in nanoseconds; `units` are the letters that make sense for the option.
+
+    Raises BadParameter that names the option and how one is written.
+    """
+    found = _AGE.fullmatch(text)
+    if found is None or found[2] not in units:
+        letters = f"{', '.join(units[:-1])} or {units[-1]}"
+        raise typer.BadParameter(f"{text!r} is no age; it is a number with {letters}", param_hint=option)
+    return int(found[1]) * _NS_OF[found[2]]
+
+
+def digest_key() -> bytes | None:
+    """The key of keyed digests that an agent here would use; None where there is none: one made now would match nothing."""
+    settings = part("sdk.settings").Settings.load({})
+    if settings.digest_key:
+        return bytes(settings.digest_key.encode())
+    found: bytes | None = part("sdk.state").existing_digest_key(settings.state_dir)
+    return found
 
 
 def say(text: str) -> None:
@@ -64,12 +89,3 @@ def progress_bar(description: str) -> Iterator[Callable[..., None] | None]:
     console = importlib.import_module("rich.console").Console(stderr=True)
     with rich_progress.Progress(console=console, transient=True) as bar:
         yield functools.partial(bar.update, bar.add_task(description, total=None))
-
-
-def digest_key() -> bytes | None:
-    """The key of keyed digests that an agent here would use; None where there is none: one made now would match nothing."""
-    settings = part("sdk.settings").Settings.load({})
-    if settings.digest_key:
-        return bytes(settings.digest_key.encode())
-    found: bytes | None = part("sdk.state").existing_digest_key(settings.state_dir)
-    return found

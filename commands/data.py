@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,23 +15,17 @@ from typing import Annotated, Any
 
 import typer
 
-from toolwitness.commands.common import AsJson, Db, digest_key, part, print_json, progress_bar, say
+from toolwitness.commands.common import AsJson, Db, age_ns, digest_key, part, print_json, progress_bar, say
 from toolwitness.model.digest import subject_digest
 from toolwitness.model.exceptions import ExportError, PurgeError, RunNotFoundError, SettingsError
 
-_AGE = re.compile(r"([0-9]{1,6})([hdw])")
-_NS_OF = {"h": 3_600 * 10**9, "d": 86_400 * 10**9, "w": 7 * 86_400 * 10**9}
+_DAY_NS = 86_400 * 10**9
+_OLD = "hdw"
+"""No minutes: somebody may mean months by them."""
 _MIB = 1024 * 1024
 _STDOUT = "-"
 
 Subject = Annotated[str | None, typer.Option(help="The id that the application gave as `subject=`.")]
-
-
-def _age_ns(text: str) -> int:
-    found = _AGE.fullmatch(text)
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is no age; it is a number with h, d or w, such as 90d", param_hint="--older-than")
-    return int(found[1]) * _NS_OF[found[2]]
 
 
 def _one_of(**given: object) -> None:
@@ -93,7 +86,7 @@ def purge(
         _tell_nothing_due(db, retention, as_json=as_json)
         return
     selection = purging.Selection(
-        before_ns=None if older_than is None else time.time_ns() - _age_ns(older_than),
+        before_ns=None if older_than is None else time.time_ns() - age_ns(older_than, "--older-than", _OLD),
         runs=runs,
         subject=None if subject is None else _digest_of(subject),
     )
@@ -145,7 +138,7 @@ def _past_retention(db: Path, file: Path) -> tuple[str, ...]:
     with part("replay.load").open_source(db) as source:
         for cls, days in limits.items():
             holding = {} if policy.shows(cls) else {"privacy_class": cls.value}
-            past = source.query("runs_past_retention", before_ns=time.time_ns() - days * _NS_OF["d"], **holding)
+            past = source.query("runs_past_retention", before_ns=time.time_ns() - days * _DAY_NS, **holding)
             found.update(past["run"].to_list())
     return tuple(sorted(found))
 

@@ -102,4 +102,5 @@ def handover(
 def _handed_over(found: Any) -> dict[str, Any]:
     """A handover for programs, with what is left of each limit."""
     calls = {name: [_plain(one) for one in getattr(found, name)] for name in ("confirmed", "not_executed", "to_reconcile")}
-    return asdict(found) | calls | {"limits": [asdict(each) | {"left": each.left} for each in found.limits]}
+    left_of = part("replay.handover").left_of
+    return asdict(found) | calls | {"budget": [asdict(each) | {"left": left_of(each)} for each in found.budget]}

@@ -9,6 +9,7 @@ from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.payload import pretty, written
 from toolwitness.dashboard.wording import absent, call_name, lasted, pill, plain, plural, short, tone, unknown, when
 from toolwitness.replay import doubts
+from toolwitness.replay.facts import approval_words, batch_words, beside_words, called_off_words, conflict_words
 from toolwitness.replay.honest import FLAGS, misfits, no_use
 from toolwitness.replay.steps import (
     AttemptReplay,
@@ -38,7 +39,7 @@ def _details(parts: Sequence[str | None]) -> Markup | None:
     return tag("span", " ", ", ".join(given), class_="soft") if given else None
 
 
-def _gate(gate: GateReplay) -> Markup:
+def _gate(gate: GateReplay, proposed: str | None) -> Markup:
     rule = gate.rule_id and f"rule {gate.rule_id}" + (f" v{gate.rule_version}" if gate.rule_version else "")
     facts = _details(
         [
@@ -49,6 +50,7 @@ def _gate(gate: GateReplay) -> Markup:
             f"at {', '.join(gate.pointers)}" if gate.pointers else None,
             f"keyword {', '.join(gate.keywords)}" if gate.keywords else None,
             gate.approver and f"approver {gate.approver}",
+            *approval_words(gate, proposed),
         ]
     )
     return tag("li", pill(gate.verdict), " ", plain(gate.kind), facts)
@@ -117,9 +119,7 @@ def _observation(call: CallReplay) -> Markup:
             call.error_class and plain(call.error_class),
             call.error_type,
             call.vendor_code,
-            None
-            if call.items_failed is None or call.items_total is None
-            else f"{call.items_failed} of {call.items_total} items failed",
+            batch_words(call),
             f"commit level {call.commit_level}" if call.commit_level not in {None, "unknown"} else None,
         ]
     )
@@ -203,8 +203,9 @@ def _warning(call: CallReplay) -> Markup | None:
     return tag("p", tag("strong", "Warning: "), f"ran although denied by {gate}", class_="warning", role="alert")
 
 
-def _flag(flag: str) -> Markup:
-    return tag("p", tag("strong", "Flag: "), FLAGS.get(flag, plain(flag)), class_="warning", role="alert")
+def _flags(call: CallReplay, names: dict[str, str]) -> list[Markup]:
+    told = (*(FLAGS.get(flag, plain(flag)) for flag in call.flags), *conflict_words(call, names))
+    return [tag("p", tag("strong", "Flag: "), one, class_="warning", role="alert") for one in told]
 
 
 def _arguments(call: CallReplay) -> list[Markup]:
@@ -235,18 +236,21 @@ def call_card(call: CallReplay, names: dict[str, str], *, is_account: bool = Fal
     `is_account`: the page is the call's own among the submissions.
     """
     sources = [names.get(source, source) for source in call.argument_sources]
+    beside, called_off = beside_words(call, names), called_off_words(call)
     stopped = f"none: stopped by {plain(call.rejected_by)}" if call.rejected_by else "no attempt was recorded"
     result = tag("details", tag("summary", "recorded result"), pretty(call.result)) if call.result is not None else None
     rows = [
         _warning(call),
-        *(_flag(flag) for flag in call.flags),
+        *_flags(call, names),
         *_arguments(call),
         fact("Values from", ", ".join(sources)) if sources else None,
         _schema(call),
         _validity(call),
         _effects(call),
-        _listed("Gates", [_gate(gate) for gate in call.gates], "none recorded"),
+        fact("Beside others", "; ".join(beside)) if beside else None,
+        _listed("Gates", [_gate(gate, call.arguments_digest) for gate in call.gates], "none recorded"),
         _listed("Attempts", [_attempt(attempt) for attempt in call.attempts], stopped),
+        fact("Called off", called_off) if called_off else None,
         _observation(call),
         fact("Result", result) if result else None,
         _discovery(call),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from toolwitness.dashboard.callview import call_card, fact, shown_name
 from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.wording import call_name, cut, pill, plain, plural, said, short, unknown, when
+from toolwitness.replay.facts import budget_words
 from toolwitness.replay.honest import EXPOSURES, LOST_CALL
 from toolwitness.replay.steps import CallReplay, RemovedTool, RunReplay, StepReplay, VisibleTool, call_is_lost
 
@@ -27,6 +28,7 @@ def facts(run: RunReplay) -> Markup:
     pairs: list[tuple[str, Child]] = [
         ("Outcome", outcome if run.outcome != "unknown" else unknown()),
         *([] if run.reward is None else [("Reward", said(run.reward))]),
+        *([] if run.stopped_by == "unknown" else [("Stopped by", plain(run.stopped_by))]),
         ("Task", said(run.task)),
         *([] if run.trial is None else [("Trial", said(run.trial))]),
         ("Agent", said(run.agent)),
@@ -38,8 +40,10 @@ def facts(run: RunReplay) -> Markup:
     ]
     parts = [tag("div", tag("dt", key), tag("dd", value)) for key, value in pairs]
     # Ids are long: a row of its own keeps them whole.
+    budget = ", ".join(map(budget_words, run.budget))
+    limits = [tag("div", tag("dt", "Budget"), tag("dd", budget), class_="wide")] if budget else []
     own_row = tag("div", tag("dt", "Run id"), tag("dd", tag("code", run.run, title=run.run)), class_="wide")
-    return tag("dl", *parts, own_row, class_="facts")
+    return tag("dl", *parts, *limits, own_row, class_="facts")
 
 
 def _tool(tool: VisibleTool) -> Markup:

@@ -63,6 +63,13 @@ BY_MODULE: tuple[tuple[str, tuple[tuple[ErrorClass, Known, str], ...]], ...] = (
             (_UNSURE, _MAY, "ChildProcessError ProcessLookupError FileNotFoundError IsADirectoryError NotADirectoryError"),
         ),
     ),
+    (
+        "toolwitness.model.exceptions",
+        (
+            (_CONFLICT, _NO, "IdempotencyConflictError"),
+            (_VALIDATION, _NO, "IdempotencyKeyError RedactedArgumentError"),
+        ),
+    ),
     ("socket", ((_TEMPORARY, _NO, "gaierror"), (_UNSURE, _NO, "herror"))),
     ("ssl", ((_UNSURE, _NO, "SSLCertVerificationError"), (_UNSURE, _MAY, "SSLError"))),
     ("httpx", _HTTPX),

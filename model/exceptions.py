@@ -10,6 +10,8 @@ ToolwitnessError
 ├── UnknownFormatError     a file is in no format that the importers know
 ├── BrokenFileError        a file is in a known format but cannot be read to its end
 ├── RedactedArgumentError  a tool was given a redaction placeholder in place of a value
+├── IdempotencyKeyError    a call has no idempotency key that no other payment could have
+├── IdempotencyConflictError  a node or idempotency key was used with other arguments before
 ├── RunNotFoundError       no run of that id is stored
 ├── CallNotFoundError      no call of that id is stored
 ├── SettlementError        a finding about a call cannot be taken or was not stored
@@ -64,6 +66,14 @@ class BrokenFileError(ToolwitnessError):
 
 class RedactedArgumentError(ToolwitnessError, ValueError):
     """A tool was given a redaction placeholder in place of a value: a copy made for telemetry has flowed back."""
+
+
+class IdempotencyKeyError(ToolwitnessError):
+    """A call has no idempotency key of which it is certain that no other payment has it, and that a restart finds it again."""
+
+
+class IdempotencyConflictError(ToolwitnessError):
+    """A node, or an idempotency key of the application's own, was used with other arguments before."""
 
 
 class RunNotFoundError(ToolwitnessError):

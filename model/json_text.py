@@ -12,3 +12,8 @@ def json_or(text: str, otherwise: Any) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return otherwise
+
+
+def parsed(value: Any) -> Any:
+    """A text that is a JSON object or array, as data; models send arguments and tools send results that way."""
+    return json_or(value, value) if type(value) is str and value[:1] in {"{", "["} else value

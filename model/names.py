@@ -12,6 +12,11 @@ SCOPE = "toolwitness"
 UNREGISTERED = "(unregistered)"
 """Stands for a tool's name that is in no catalog, since that is model text."""
 
+PROCESS_DIED = "ProcessDied"
+"""The error type of an attempt whose process was gone before its end was delivered. Its span ends when that was found out."""
+APPROVAL_UNCLEAR = "approval_unclear"
+"""The reason code of the gate that could not tell whether what ran was what had been approved."""
+
 OPERATION = "gen_ai.operation.name"
 RECORD = "toolwitness.record"
 """Which record a span is; its presence marks a span as ours."""
@@ -93,6 +98,7 @@ ATTRIBUTE_OF = {
     "items_failed": "toolwitness.batch.items_failed",
     "items_unknown": "toolwitness.batch.items_unknown",
     "item_statuses": "toolwitness.batch.item_statuses",
+    "attempts_made": "toolwitness.call.attempts_made",
     "cancellation": "toolwitness.call.cancellation",
     "owner": "toolwitness.tool.owner",
     "settle_after_s": "toolwitness.tool.settle_after",

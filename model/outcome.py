@@ -25,7 +25,11 @@ class GateState(StrEnum):
 
 
 class LastAttempt(StrEnum):
-    """The status of the latest physical attempt; `raised` is an error by an exception in the place of an answer."""
+    """The status of the latest physical attempt.
+
+    `raised` is an error by an exception in the place of an answer; `unseen` one that the call says was made, whose span is
+    not there.
+    """
 
     NONE = "none"
     OPEN = "open"
@@ -34,6 +38,7 @@ class LastAttempt(StrEnum):
     RAISED = "raised"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
+    UNSEEN = "unseen"
 
 
 class Effect(StrEnum):
@@ -69,8 +74,9 @@ class Access(StrEnum):
 class Evidence(NamedTuple):
     """All that decides an outcome.
 
-    `last_effect` is about the latest attempt (`none` = never sent, or proof of no effect), `earlier_effect` about all
-    attempts before it that did not end well.
+    `last_effect` is about the latest attempt (`none` = never sent, or proof of no effect), `earlier_effect` about all before
+    it: also one that ended well, since its answer was not what came back in the end. Where a failing server or gateway
+    answered the latest attempt (5xx), what was done behind that counts as earlier too.
     """
 
     gate: GateState
@@ -99,9 +105,10 @@ _GOOD_ANSWER = {
     ObservationStatus.EMPTY: Outcome.EMPTY,
     ObservationStatus.PARTIAL: Outcome.PARTIAL,
 }
-_BROKEN_OFF = frozenset({LastAttempt.OPEN, LastAttempt.ERROR, LastAttempt.RAISED, LastAttempt.TIMEOUT, LastAttempt.CANCELLED})
+_BROKEN_OFF = frozenset(LastAttempt) - {LastAttempt.NONE, LastAttempt.OK}
 _UNANSWERED = _BROKEN_OFF - {LastAttempt.ERROR}
 _REFUSAL = {ObservationStatus.ERROR: Outcome.FAILED, ObservationStatus.BUSINESS_ERROR: Outcome.BUSINESS_REJECTED}
+_OUT_OF_SIGHT = frozenset({LastAttempt.OPEN, LastAttempt.UNSEEN})
 _SETTLEMENT = {Settled.COMMITTED: Outcome.SUCCEEDED, Settled.NOT_COMMITTED: Outcome.FAILED}
 _TRUSTED = frozenset(
     {
@@ -115,6 +122,14 @@ _TRUSTED = frozenset(
 )
 
 
+def _without_end(evidence: Evidence) -> Outcome:
+    """The outcome where the call's own word about its latest attempt is missing: another may be under way."""
+    if evidence.attempt not in _BROKEN_OFF or evidence.access is Access.READS:
+        return Outcome.INDETERMINATE
+    so_far = _without_answer(evidence)
+    return Outcome.INDETERMINATE if so_far in {Outcome.FAILED, Outcome.CANCELLED} else so_far
+
+
 def _without_answer(evidence: Evidence) -> Outcome:
     """The outcome where nothing that could be trusted came back."""
     if evidence.attempt is LastAttempt.OPEN and evidence.age is Age.WITHIN:
@@ -122,11 +137,13 @@ def _without_answer(evidence: Evidence) -> Outcome:
     if evidence.access is Access.READS:
         if evidence.attempt is LastAttempt.CANCELLED:
             return Outcome.CANCELLED
-        return Outcome.INDETERMINATE if evidence.attempt is LastAttempt.OPEN else Outcome.FAILED
+        return Outcome.INDETERMINATE if evidence.attempt in _OUT_OF_SIGHT else Outcome.FAILED
     # Where something came back and no attempt was seen, somebody ran the tool out of sight.
-    unseen = evidence.attempt is LastAttempt.NONE
-    if unseen or Effect.POSSIBLE in (evidence.last_effect, evidence.earlier_effect):
+    out_of_sight = evidence.attempt is LastAttempt.NONE
+    if out_of_sight or Effect.POSSIBLE in (evidence.last_effect, evidence.earlier_effect):
         return Outcome.UNKNOWN_COMMIT
+    if evidence.gate is GateState.PENDING:
+        return Outcome.PENDING  # it did nothing, and goes on when somebody has answered
     return Outcome.CANCELLED if evidence.attempt is LastAttempt.CANCELLED else Outcome.FAILED
 
 
@@ -141,7 +158,7 @@ def _as_recorded(evidence: Evidence) -> Outcome:
     if observation is ObservationStatus.PARTLY_UNKNOWN:
         return Outcome.UNKNOWN_COMMIT if may_write else Outcome.PARTIAL
     if observation is ObservationStatus.CUT_BY_RECORDING:
-        return Outcome.INDETERMINATE
+        return _without_end(evidence)
     if observation in _REFUSAL:
         unanswered = attempt in _UNANSWERED and evidence.last_effect is Effect.POSSIBLE
         uncertain = may_write and (unanswered or evidence.earlier_effect is Effect.POSSIBLE)
@@ -149,7 +166,7 @@ def _as_recorded(evidence: Evidence) -> Outcome:
     if observation is ObservationStatus.NONE and attempt is LastAttempt.NONE:
         return Outcome.INDETERMINATE
     if observation is ObservationStatus.NONE and attempt is LastAttempt.OK:
-        return Outcome.SUCCEEDED
+        return Outcome.INDETERMINATE if may_write else Outcome.SUCCEEDED  # it ended well, and nobody told with what
     return _without_answer(evidence)
 
 

@@ -173,6 +173,7 @@ class Call(Record):
     call was proposed, `arguments_valid` the one of the version it was proposed under. `observation` is the effective
     status, `transport_status` the outer one. `novel_values` counts informative values that were new in the result; None
     means not measurable. `argument_sources` are earlier calls whose new values reappear in these arguments.
+    `attempts_made` says how many attempts had begun when this span ended; None where nobody counted.
 
     `owner` is who must act on the tool, `settle_after_s` how many seconds after an attempt "not found" proves that it took no
     effect (A13). `depends_on` are ids of calls that this one waited for, `parallel_group` names calls meant to run side by
@@ -217,6 +218,7 @@ class Call(Record):
     items_failed: int | None = None
     items_unknown: int | None = None
     item_statuses: tuple[ItemStatus, ...] = ()
+    attempts_made: int | None = None
     cancellation: Cancellation | None = None
     owner: str | None = None
     settle_after_s: float | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["exact_text", "stored_fields", "type_name"]
+__all__ = ["exact_text", "says_all", "stored_fields", "type_name"]
 
 _LONGEST_NAME = 256
 
@@ -68,6 +68,17 @@ def _moment(value: Any) -> str | None:
         text: str = value.isoformat()
         return text
     return _moment(value.replace(tzinfo=None))
+
+
+def says_all(value: Any, kind: type) -> bool:
+    """Tell whether the text of a value of an exact standard type says all of it; that of a time may leave out its zone."""
+    dt = sys.modules.get("datetime")
+    if dt is None or (kind is not dt.datetime and kind is not dt.time):
+        return True
+    zone = type(value.tzinfo)
+    if value.tzinfo is None:
+        return not value.fold
+    return zone is dt.timezone or (kind is dt.datetime and zone is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None))
 
 
 def type_name(kind: type) -> str:

@@ -13,7 +13,7 @@ from enum import EnumMeta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from toolwitness.redaction.foreign import exact_text, stored_fields, type_name
+from toolwitness.redaction.foreign import exact_text, says_all, stored_fields, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,15 +53,17 @@ class Projection:
 
     `value` holds nothing but exact dict (with str keys), list, str, int, float, bool and None. `size` is its approximate
     size in bytes, at least 1. `truncated` says that something was left out, cut or changed in type, so that a schema
-    cannot be checked against the copy.
+    cannot be checked against the copy. `exact` says that another value has another copy: what JSON has no type for may only be
+    a text that is always the same, such as a decimal number or a date.
     """
 
-    __slots__ = ("size", "truncated", "value")
+    __slots__ = ("exact", "size", "truncated", "value")
 
-    def __init__(self, value: Any, size: int, truncated: bool) -> None:
+    def __init__(self, value: Any, size: int, truncated: bool, *, exact: bool = True) -> None:
         self.value = value
         self.size = size
         self.truncated = truncated
+        self.exact = exact and not truncated
 
     def __repr__(self) -> str:
         """Return a text without the value, since reprs end up in logs and tracebacks."""
@@ -71,7 +73,7 @@ class Projection:
 class _Walk:
     """What is left of the limits during one copy."""
 
-    __slots__ = ("above", "cut", "depth", "left", "nodes", "string")
+    __slots__ = ("above", "cut", "depth", "exact", "left", "nodes", "string")
 
     def __init__(self, limits: Limits) -> None:
         self.depth = limits.depth
@@ -80,6 +82,7 @@ class _Walk:
         self.left = limits.event
         self.above: set[int] = set()
         self.cut = False
+        self.exact = True
 
     def stop(self, marker: str) -> str:
         """Note that something is missing and return what stands in its place."""
@@ -99,7 +102,7 @@ def project(value: Any, *, limits: Limits = DEFAULT_LIMITS) -> Projection:
     except (RuntimeError, MemoryError):
         # The agent may stand at the end of its own stack or memory already.
         copied = walk.stop("<unreadable>")
-    return Projection(copied, max(1, limits.event - walk.left), walk.cut)
+    return Projection(copied, max(1, limits.event - walk.left), walk.cut, exact=walk.exact)
 
 
 def _copy(value: Any, depth: int, walk: _Walk) -> Any:
@@ -248,6 +251,7 @@ def _key(key: Any, walk: _Walk) -> str:
     if kind is str:
         text = _text(key, walk)
         return text if len(text) <= _SHORT else text[:_SHORT] + walk.stop(CUT)
+    walk.exact = False  # 1 and "1" are two keys
     if key is None or kind is bool:
         return str(key).lower().replace("none", "null")
     if kind is int or kind is float:
@@ -259,6 +263,7 @@ def _key(key: Any, walk: _Walk) -> str:
 def _other(value: Any, depth: int, walk: _Walk) -> Any:
     kind = type(value)
     if kind is set or kind is frozenset or kind is deque:
+        walk.exact = walk.exact and kind is deque
         return _unordered(value, depth, walk)
     if kind is OrderedDict or kind is defaultdict:
         return _object(value, depth, walk)
@@ -266,12 +271,15 @@ def _other(value: Any, depth: int, walk: _Walk) -> Any:
         return walk.stop(f"<bytes {len(value)}>")
     read = exact_text(value, kind)
     if read is not None:
+        walk.exact = walk.exact and says_all(value, kind)
         return _text(read, walk)
     fields = stored_fields(value, kind)
     if fields is None:
         return walk.stop(type_name(kind))
     if issubclass(type(kind), EnumMeta):
+        walk.exact = walk.exact and issubclass(kind, str | int)  # those are their values
         return _copy(fields["_value_"], depth + 1, walk) if depth < walk.depth else walk.stop("<depth>")
+    walk.exact = False  # the copy does not say of what class it is
     return _object_of(value, fields, depth, walk)
 
 

@@ -13,6 +13,7 @@ from toolwitness.model.errors import RECOVERY
 from toolwitness.model.reconciling import Attempted, NotYet
 from toolwitness.replay.advice import Advice, Retry, Step
 from toolwitness.replay.doubts import Row
+from toolwitness.replay.facts import CALLED_OFF, approval_words
 from toolwitness.replay.honest import FLAGS
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import AttemptReplay, GateReplay
@@ -53,6 +54,7 @@ _COMMITTED = {
     "unknown_commit": "unknown",
     "indeterminate": "unknown",
     "pending": "unknown",
+    **dict.fromkeys(("failed", "rejected", "skipped", "cancelled"), "no"),
 }
 _REPEAT_TOOK = {"done": "took effect", "open": "may take effect"}
 
@@ -81,13 +83,14 @@ def _bracketed(facts: Iterable[str | None]) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def gate_words(gate: GateReplay) -> str:
-    """A gate's answer in a few words."""
+def gate_words(gate: GateReplay, proposed: str | None) -> str:
+    """A gate's answer in a few words; `proposed` is the digest of the arguments of its call."""
     rule = f"rule {gate.rule_id}" if gate.rule_id else None
     places = [f"{keyword} at {pointer or 'the top'}" for pointer, keyword in zip(gate.pointers, gate.keywords, strict=False)]
     by = f"by {gate.approver}" if gate.approver else None
     observed = "observed only" if gate.mode == "observed" else None
-    return f"{gate.kind}: {gate.verdict}{_bracketed((gate.reason_code, rule, by, *places, observed))}"
+    told = (gate.reason_code, rule, by, *approval_words(gate, proposed), *places, observed)
+    return f"{gate.kind}: {gate.verdict}{_bracketed(told)}"
 
 
 def attempt_words(attempt: AttemptReplay) -> str:
@@ -124,11 +127,13 @@ def _known(account: Account) -> Iterator[str]:
         yield f"It ran although gate {row['rejected_by']} denied it."
     if row["observation"] in _CAME_BACK:
         yield _CAME_BACK[row["observation"]].format(why=_bracketed((row["error_class"], row["vendor_code"])))
+    if row["cancellation"] is not None:
+        yield f"It was {CALLED_OFF[row['cancellation']]}."
     if row["items_total"] is not None:
         yield f"Of {row['items_total']} items {row['items_failed'] or 0} failed."
     if row["commit_level"] != "unknown":
         yield f"The service said how far it got: {row['commit_level']}."
-    yield from (f"{FLAGS.get(flag, flag).capitalize()}." for flag in row["flags"] or ())
+    yield from (f"Warning: {FLAGS.get(flag, flag)}." for flag in row["flags"] or ())
     yield from _found(row)
     if row["repeated_by"]:
         took = _REPEAT_TOOK[row["repeat_took"]]
@@ -159,7 +164,7 @@ def committed(row: Row) -> str:
         return "says_no"
     if row["outcome"] == "pending" and not row["attempts"]:
         return "not_yet"
-    return _COMMITTED.get(row["outcome"], "no")
+    return _COMMITTED[row["outcome"]]
 
 
 def is_proven(row: Row) -> bool:
@@ -191,7 +196,8 @@ def unknown(account: Account) -> tuple[str, ...]:
         "What the tool may change: no side effect is declared.": row["side_effect"] == "unknown",
         "Whether a later call of the tool asked for the same.": row["repeat_unknown"],
         "Whether another run asked for the same: no action id was given.": row["action_id"] is None,
-        "Who must act: the tool declares no owner.": row["owner"] is None,
+        "Who must act: the tool declares no owner.": owner(row) is None,
+        "Whether it names the same owner as other calls of the tool: its own word is lost.": row["owner"] != owner(row),
         "When it was.": row["started_ns"] is None,
     }
     return tuple(sentence for sentence, holds in told.items() if holds)
@@ -216,8 +222,14 @@ def not_found(row: Row) -> tuple[str | None, str | None]:
     return f'"Not found" settles it where it was asked for at {moment} or later.', moment
 
 
+def owner(row: Row) -> str | None:
+    """Who must act: whom the call names, else whom the latest call of the tool does that names anybody."""
+    named: str | None = row["owner"] or row["tool_owner"]
+    return named
+
+
 def _who(row: Row) -> str:
-    return row["owner"] or f"Somebody who knows {row['tool']} (it declares no owner)"
+    return owner(row) or f"Somebody who knows {row['tool']} (it declares no owner)"
 
 
 def _settle(row: Row) -> str:
@@ -243,7 +255,7 @@ def _recover(row: Row, advice: Advice) -> str:
 
 def _answer_gate(account: Account) -> str:
     denied = [gate for gate in account.gates if gate.kind == account.row["rejected_by"] and gate.verdict == "deny"]
-    words = gate_words(denied[-1]) if denied else str(account.row["rejected_by"])
+    words = gate_words(denied[-1], account.row["arguments_digest"]) if denied else str(account.row["rejected_by"])
     return f"Change what stopped it, {words}, then let the agent ask again."
 
 

@@ -150,7 +150,7 @@ def advise(facts: Facts) -> Advice:
         return _of_pending(facts)
     if facts.outcome is Outcome.PARTIAL:
         return _PARTIAL
-    return _of_repeated(facts) or _NOT_DONE.get(facts.outcome) or _of_failed(facts)
+    return _of_repeated(facts) or (_of_failed(facts) if facts.outcome is Outcome.FAILED else _NOT_DONE[facts.outcome])
 
 
 def _of_doubtful(facts: Facts) -> Advice:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolwitness.model.names import APPROVAL_UNCLEAR
+from toolwitness.replay.steps import GateReplay
+
 Row = Mapping[str, Any]
 
 LATER_USE = "later use"
-_ANSWERED = frozenset({"ok", "empty", "partial"})
+_ANSWERED = frozenset({"ok", "empty", "partial", "partly_unknown"})
 _CUT = frozenset({"cut_by_recording", "cut_on_wire"})
 
 
@@ -16,7 +19,7 @@ def _words(doubts: Mapping[str, bool]) -> tuple[str, ...]:
     return tuple(word for word, doubtful in doubts.items() if doubtful)
 
 
-def of_call(row: Row, gates: Sequence[object], *, searched: bool) -> tuple[str, ...]:
+def of_call(row: Row, gates: Sequence[GateReplay], *, searched: bool) -> tuple[str, ...]:
     """What is not known of a call; `searched` says whether every later answer was searched for its new values."""
     observation = row["observation"]
     unmeasured = observation in _ANSWERED and (row["novel_values"] is None or not searched)
@@ -32,6 +35,9 @@ def of_call(row: Row, gates: Sequence[object], *, searched: bool) -> tuple[str, 
             and row["arguments_valid"] in {None, "indeterminate"},
             "execution": observation == "none" and row["attempts"] == 0 and not gates,
             "end of the result": observation in _CUT,
+            "whether what ran was approved": any(gate.reason_code == APPROVAL_UNCLEAR for gate in gates),
+            "what it writes": row["parallel_group"] is not None and row["side_effect"] != "read" and not row["write_set"],
+            "what became of some items": bool(row["items_unknown"]),
             "commit": row["outcome"] == "unknown_commit",
             LATER_USE: observation in _CUT or unmeasured,
             "time": not row["time_known"],

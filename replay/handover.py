@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from toolwitness.replay.accounts import settle_command
 from toolwitness.replay.advice import Step
+from toolwitness.replay.budgets import run_budgets
 from toolwitness.replay.doubts import Row
 from toolwitness.replay.load import Source
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.runs import find_run
+from toolwitness.replay.steps import BudgetUse
 from toolwitness.replay.submissions import STATES, Submission, submissions
 
-_NS_PER_S = 1_000_000_000
 _TOOK_EFFECT = frozenset({"succeeded", "empty", "partial"})
 _NEEDS_NOBODY = frozenset({Step.NOTHING, Step.SEE_REPEAT})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """One limit of a run and how much of it was used; None means that there was no limit, or that its use is not known."""
-
-    name: str
-    limit: float | None
-    used: float | None
-
-    @property
-    def left(self) -> float | None:
-        """How much may still be used; None where that is not known or there is no limit."""
-        return None if self.limit is None or self.used is None else max(0, self.limit - self.used)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +40,7 @@ class Handover:
 
     The lists hold calls of tools that are not known to be reading, in their order. `confirmed` took effect by a trustworthy
     answer or a finding, `not_executed` did not; what may have is `to_reconcile`. `reading` counts calls that can simply be
-    made again, `read_well` those of them that had an answer.
+    made again, `read_well` those of them that had an answer. `budget` are limits, and what was used of them or without one.
     """
 
     run: str
@@ -67,12 +52,11 @@ class Handover:
     outcome_source: str
     stopped_by: str
     started: str | None
-    seconds: float | None
     calls: int
     attempts: int
     reading: int
     read_well: int
-    limits: tuple[Limit, ...]
+    budget: tuple[BudgetUse, ...]
     confirmed: tuple[Submission, ...]
     not_executed: tuple[Submission, ...]
     to_reconcile: tuple[Submission, ...]
@@ -89,18 +73,17 @@ def handover(source: Source, prefix: str, *, now_ns: int | None = None) -> Hando
     (row,) = source.query("handover_run", run=run).to_dicts()
     found = submissions(source, run=run, states=STATES, now_ns=now_ns)
     told = sorted((one for one in found if one.run == run), key=lambda one: one.started or "")
-    seconds, limits = _seconds(row), _limits(row)
+    (budget,) = run_budgets(source, run=run)
     return Handover(
         run=run,
         outcome=row["run_outcome"],
         started=iso_time(row["started_ns"]) if row["time_known"] else None,
-        seconds=seconds,
-        limits=limits,
+        budget=budget.uses,
         confirmed=_which(told, is_confirmed),
         not_executed=_which(told, is_not_executed),
         to_reconcile=_which(told, is_to_reconcile),
-        needed=(*_needed(told), *_raised(limits)),
-        unknown=tuple(_unknown(row, limits)),
+        needed=(*_needed(told), *_raised(budget.uses)),
+        unknown=tuple(_unknown(row, budget.uses)),
         **{name: row[name] for name in _AS_STORED},
     )
 
@@ -138,25 +121,9 @@ def is_not_executed(one: Submission) -> bool:
     return not is_confirmed(one) and not is_to_reconcile(one)
 
 
-def _seconds(row: Row) -> float | None:
-    """How long the run took; None where times stand for an order only or its own record never came."""
-    known = row["time_known"] and row["has_run_span"]
-    return (row["ended_ns"] - row["started_ns"]) / _NS_PER_S if known else None
-
-
-def _numbers(text: str | None) -> dict[str, float]:
-    """The numbers by name in a run's budget, or in what it said that it spent."""
-    told: Any = {} if text is None else json.loads(text)
-    pairs = told.items() if isinstance(told, dict) else ()
-    return {name: value for name, value in pairs if isinstance(value, int | float) and not isinstance(value, bool)}
-
-
-def _limits(row: Row) -> tuple[Limit, ...]:
-    """Each limit with what was used of it, and what was used without a limit."""
-    limit: Mapping[str, float] = _numbers(row["budget"])
-    counted = {"calls": row["calls"], "attempts": row["attempts"], "seconds": _seconds(row)}
-    used: dict[str, float | None] = {**_numbers(row["spent"]), **{name: counted[name] for name in counted if name in limit}}
-    return tuple(Limit(name=name, limit=limit.get(name), used=used.get(name)) for name in dict.fromkeys((*limit, *used)))
+def left_of(use: BudgetUse) -> float | None:
+    """How much of a limit may still be used; None where that is not known or there is no limit."""
+    return None if use.limit is None or use.used is None else max(0, use.limit - use.used)
 
 
 def _needed(told: list[Submission]) -> Iterator[Need]:
@@ -167,23 +134,23 @@ def _needed(told: list[Submission]) -> Iterator[Need]:
             yield Need(step=one.step, call=one.call, tool=one.tool, who=one.owner, what=one.next_step, command=command)
 
 
-def _raised(limits: tuple[Limit, ...]) -> Iterator[Need]:
+def _raised(budget: tuple[BudgetUse, ...]) -> Iterator[Need]:
     """The limits that leave nothing to go on with."""
-    for each in limits:
-        if each.left == 0:
+    for each in budget:
+        if left_of(each) == 0:
             what = f"Raise the limit of {each.limit:g} {each.name}, all of which is used, or go on in another run."
             yield Need(step="limit", call=None, tool=None, who="unknown", what=what, command=None)
 
 
-def _unknown(row: Row, limits: tuple[Limit, ...]) -> Iterator[str]:
+def _unknown(row: Row, budget: tuple[BudgetUse, ...]) -> Iterator[str]:
     if not row["has_run_span"]:
         yield "Whether the run has ended: its own record never came."
     elif row["stopped_by"] == "unknown":
         yield "What ended the run."
     if row["run_outcome"] == "unknown":
         yield "Whether the run reached its goal."
-    if row["budget"] is None:
+    if all(each.limit is None for each in budget):
         yield "Which limits it had, if any."
-    yield from (f"How much of {each.name} was used." for each in limits if each.used is None)
+    yield from (f"How much of {each.name} was used." for each in budget if each.used is None)
     if row["stopped_by"] != "finished":
         yield "What the model would have asked for next: only what it had proposed is recorded."

@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from toolwitness.replay.handover import Handover, Limit, Need
+from toolwitness.replay.facts import budget_words
+from toolwitness.replay.handover import Handover, Need
 from toolwitness.replay.submissions import Submission
 from toolwitness.replay.tables import printable, tool_name
 
@@ -35,7 +36,7 @@ def handover_view(told: Handover) -> RenderableType:
         *_part("NOT EXECUTED: took no effect", told.not_executed),
         *_part("TO BE RECONCILED: may have taken effect, or still may", told.to_reconcile),
         Text(f"NEEDED TO GO ON ({len(told.needed)})", style="bold"),
-        *(_indented(Text(_need_text(need), overflow="fold")) for need in told.needed),
+        *(_indented(Text(printable(_need_text(need)), overflow="fold")) for need in told.needed),
         *([] if told.needed else [_indented(Text("nothing"))]),
         "",
         *(Text(f"not known: {sentence}", style="yellow") for sentence in told.unknown),
@@ -51,19 +52,11 @@ def _about(told: Handover) -> Iterator[str]:
     facts = {"task": told.task, "session": told.session, "agent": told.agent}
     yield ", ".join(f"{name} {printable(value)}" for name, value in facts.items())
     began = "begun at a time that is not known" if told.started is None else f"begun {told.started}"
-    took = "how long it took is not known" if told.seconds is None else f"took {told.seconds:,.1f} s"
-    yield f"outcome {told.outcome} (by {told.outcome_source}); {began}, {took}"
+    yield f"outcome {told.outcome} (by {told.outcome_source}); {began}"
     reads = f"{told.reading} only read, of which {told.read_well} had an answer" if told.reading else "none only read"
     yield f"{told.calls} calls ({reads}), {told.attempts} attempts"
-    yield from (f"{printable(each.name)}: {_limit_text(each)}" for each in told.limits)
-
-
-def _limit_text(each: Limit) -> str:
-    used = "not known how much was used" if each.used is None else f"{each.used:g} used"
-    if each.limit is None:
-        return f"{used}, without a limit that is known"
-    left = "" if each.left is None else f", {each.left:g} left"
-    return f"{used} of {each.limit:g}{left}"
+    if told.budget:
+        yield f"used: {', '.join(printable(budget_words(each)) for each in told.budget)}"
 
 
 def _part(heading: str, calls: Sequence[Submission]) -> Iterator[RenderableType]:
@@ -76,7 +69,7 @@ def _part(heading: str, calls: Sequence[Submission]) -> Iterator[RenderableType]
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for one in calls:
-        table.add_row(one.call, tool_name(one.server, one.tool), one.outcome, Text(" ".join(_basis(one))))
+        table.add_row(one.call, tool_name(one.server, one.tool), one.outcome, Text(printable(" ".join(_basis(one)))))
     yield _indented(table)
     yield ""
 
@@ -90,11 +83,11 @@ def _basis(one: Submission) -> Iterator[str]:
             one.committed, one.known[0]
         )
     else:
-        yield f"Found {one.settled} by {printable(one.found_by)}."
+        yield f"Found {one.settled} by {one.found_by or 'somebody whose name is not recorded'}."
 
 
 def _need_text(need: Need) -> str:
-    about = "" if need.call is None else f"call {need.call}, {printable(need.tool)}: "
+    about = "" if need.call is None else f"call {need.call}, {need.tool}: "
     return f"- {about}{need.what}"
 
 

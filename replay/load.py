@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -14,6 +16,10 @@ import pyarrow as pa
 from toolwitness.collector.store.remote import running
 from toolwitness.collector.store.store import Store
 from toolwitness.model.exceptions import StoreHeldError, StoreMissingError
+
+_PATIENCE_S = 1.0
+_PAUSE_S = 0.05
+_LOG = logging.getLogger("toolwitness")
 
 
 class Answering(Protocol):
@@ -52,32 +58,59 @@ def _refuse_missing(db: Path) -> None:
         )
 
 
+def _judged(path: Path, clock: Callable[[], int]) -> Store:
+    """The file, read-only. Where a call in it is pending although nobody waits for it any more, it is judged before.
+
+    Where the file cannot be written the answers are those of an earlier time, which a warning says.
+    """
+    store = Store.open(path, read_only=True, clock=clock)
+    if not store.overdue():
+        return store
+    store.close()
+    Store.try_to_judge(path, clock=clock)
+    store = Store.open(path, read_only=True, clock=clock)
+    overdue = store.overdue()
+    if overdue:
+        _LOG.warning(
+            "%s cannot be written now, so its calls are shown as they were judged last: %d of those that are pending there are "
+            "open for too long by now, and whether they took effect is not known",
+            path,
+            overdue,
+        )
+    return store
+
+
+def _open(path: Path, clock: Callable[[], int]) -> tuple[Source, Callable[[], None]]:
+    """A source and what ends it. Waits a moment for a file that is held, since another reader may just be judging its calls."""
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        source = _from_running(path)
+        if source is not None:
+            return source, lambda: None
+        _refuse_missing(path)
+        try:
+            store = _judged(path, clock)
+        except StoreHeldError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return Source(store, str(path)), store.close
+
+
 @contextmanager
-def open_source(db: str | Path) -> Iterator[Source]:
+def open_source(db: str | Path, *, clock: Callable[[], int] = time.time_ns) -> Iterator[Source]:
     """A source for the database file `db`, for the time of the `with` block.
 
-    Where a running toolwitness holds the file, its named queries answer, else the file is opened read-only. Raises
-    StoreMissingError where there is no file and StoreHeldError where a process that answers no queries holds it.
+    Where a running toolwitness holds the file, its named queries answer, else the file is opened read-only, after its open
+    calls were judged by the `clock` (nanoseconds since 1970). Raises StoreMissingError where there is no file and
+    StoreHeldError where a process that answers no queries holds it.
     """
-    path = Path(db)
-    source = _from_running(path)
-    if source is not None:
-        yield source
-        return
-    _refuse_missing(path)
+    source, close = _open(Path(db), clock)
     try:
-        store = Store.open(path, read_only=True)
-    except StoreHeldError:
-        # A toolwitness may have taken the file between the two looks.
-        source = _from_running(path)
-        if source is None:
-            raise
         yield source
-        return
-    try:
-        yield Source(store, str(path))
     finally:
-        store.close()
+        close()
 
 
 @contextmanager

@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolwitness.model.names import PROCESS_DIED
 from toolwitness.replay import doubts
+from toolwitness.replay.budgets import budget_uses
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import (
     AttemptReplay,
     CallReplay,
+    Conflict,
     GateReplay,
     Misfit,
     ReconciliationReplay,
@@ -43,6 +46,8 @@ class RunRows:
     attempts: Sequence[Row]
     reconciliations: Sequence[Row]
     toolsets: Sequence[Row]
+    conflicts: Sequence[Row]
+    budget: Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +60,7 @@ class _Around:
     used_in_arguments: Mapping[str, list[str]]
     used_in_answers: Mapping[str, list[str]]
     repeat_of: Mapping[str, str]
+    conflicts: Mapping[str, list[Conflict]]
     unsearched: frozenset[str]
 
 
@@ -70,25 +76,42 @@ def _duration_ms(row: Row, start: str, end: str) -> float | None:
     return (row[end] - row[start]) / _NS_PER_MS if row["time_known"] else None
 
 
+_GATE_FIELDS = (
+    "verdict",
+    "reason_code",
+    "rule_id",
+    "rule_version",
+    "contract",
+    "approver",
+    "approved_arguments_digest",
+    "approved_schema_digest",
+    "approved_resource_version",
+    "approval_id",
+)
+
+
 def _gate(row: Row) -> GateReplay:
     return GateReplay(
         kind=row["gate_kind"],
         mode=row["gate_mode"],
         pointers=tuple(row["pointers"] or ()),
         keywords=tuple(row["keywords"] or ()),
-        **_pick(row, "verdict", "reason_code", "rule_id", "rule_version", "contract", "approver"),
+        approved_items=tuple(row["approved_items"] or ()),
+        approval_expires=iso_time(row["approval_expires_ns"]),
+        **_pick(row, *_GATE_FIELDS),
     )
 
 
 def _attempt(row: Row) -> AttemptReplay:
-    """An attempt from its own row, or an open one from its announcement."""
+    """An attempt from its own row, or an open one from its announcement; of both how long it took may be unknown."""
     announced = row["record"] == "attempt_start"
+    endless = announced or row["error_type"] == PROCESS_DIED
     return AttemptReplay(
         ordinal=row["attempt_ordinal"],
         status="open" if announced else row["attempt_status"],
         sent=row["sent"] or "unknown",
         effect_ruled_out=bool(row["effect_ruled_out"]),
-        duration_ms=None if announced else _duration_ms(row, "start_ns", "end_ns"),
+        duration_ms=None if endless else _duration_ms(row, "start_ns", "end_ns"),
         error_causes=tuple(row["error_causes"] or ()),
         error_frames=tuple(row["error_frames"] or ()),
         **_pick(
@@ -163,6 +186,7 @@ _CALL_FIELDS = (
     "schema_digest",
     "validated_schema_digest",
     "definition_digest",
+    "arguments_digest",
     "arguments_valid",
     "key_digest",
     "action_id",
@@ -175,7 +199,12 @@ _CALL_FIELDS = (
     "vendor_code",
     "items_total",
     "items_failed",
+    "items_unknown",
     "commit_level",
+    "cancellation",
+    "parallel_group",
+    "speculative",
+    "discarded",
     "outcome",
     "novel_values",
 )
@@ -196,6 +225,15 @@ def _ran_although_denied_by(row: Row, gates: Sequence[GateReplay]) -> str | None
 def _version_check(told: Row) -> VersionCheck:
     failures = tuple(Misfit(**_pick(one, "pointer", "keyword")) for one in told["failures"])
     return VersionCheck(failures=failures, **_pick(told, "schema_digest", "verdict"))
+
+
+def _conflicts(rows: Iterable[Row]) -> dict[str, list[Conflict]]:
+    """Each call's conflicts: a pair is one of both."""
+    found: dict[str, list[Conflict]] = defaultdict(list)
+    for row in rows:
+        for call, other in (("call", "other_call"), ("other_call", "call")):
+            found[row[call]].append(Conflict(call=row[other], **_pick(row, "resource", "kind")))
+    return found
 
 
 def _call(row: Row, around: _Around) -> CallReplay:
@@ -224,6 +262,11 @@ def _call(row: Row, around: _Around) -> CallReplay:
         started=iso_time(row["started_ns"]) if row["time_known"] else None,
         duration_ms=_duration_ms(row, "started_ns", "ended_ns") if row["has_call_span"] else None,
         flags=tuple(row["flags"] or ()),
+        conflicts=tuple(around.conflicts.get(call, ())),
+        item_statuses=tuple(row["item_statuses"] or ()),
+        depends_on=tuple(row["depends_on"] or ()),
+        read_set=tuple(row["read_set"] or ()),
+        write_set=tuple(row["write_set"] or ()),
         unknown=doubts.of_call(row, gates, searched=any(used) or call not in around.unsearched),
         **_pick(row, *_CALL_FIELDS),
     )
@@ -244,6 +287,7 @@ def _around(rows: RunRows) -> _Around:
         used_in_arguments=_users(rows.calls, source="argument_sources", user="call_id"),
         used_in_answers=_users(rows.decisions, source="answer_sources", user="decision_id"),
         repeat_of=_twins(rows.calls),
+        conflicts=_conflicts(rows.conflicts),
         unsearched=doubts.unsearched_calls(rows.decisions, rows.calls),
     )
 
@@ -337,6 +381,8 @@ def reconstruct(rows: RunRows) -> RunReplay:
         run=run["run_id"],
         outcome=run["run_outcome"],
         labels=_parsed(run["labels"]),
+        stopped_by=rows.budget["stopped_by"],
+        budget=budget_uses(rows.budget) if rows.budget["budget"] or rows.budget["spent"] else (),
         started=iso_time(run["started_ns"]) if timed else None,
         ended=iso_time(run["ended_ns"]) if timed else None,
         steps=_steps(rows, timed=timed),

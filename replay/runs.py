@@ -45,6 +45,7 @@ def replay_run(source: Source, prefix: str) -> RunReplay:
         return source.query(name, run=run).to_dicts()
 
     (head,) = rows("replay_run")
+    (budget,) = rows("run_budgets")
     return reconstruct(
         RunRows(
             run=head,
@@ -54,5 +55,7 @@ def replay_run(source: Source, prefix: str) -> RunReplay:
             attempts=rows("replay_attempts"),
             reconciliations=rows("replay_reconciliations"),
             toolsets=rows("replay_toolsets"),
+            conflicts=rows("conflicting_writes"),
+            budget=budget,
         )
     )

@@ -24,7 +24,10 @@ class VisibleTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReplay:
-    """One gate's answer; a gate with `mode` observed never stopped anything."""
+    """One gate's answer; a gate with `mode` observed never stopped anything.
+
+    The fields from `approved_arguments_digest` on are what an approval binds to; `approval_expires` is a time in UTC.
+    """
 
     kind: str
     mode: str
@@ -36,6 +39,12 @@ class GateReplay:
     pointers: tuple[str, ...]
     keywords: tuple[str, ...]
     approver: str | None
+    approved_arguments_digest: str | None
+    approved_schema_digest: str | None
+    approved_resource_version: str | None
+    approved_items: tuple[str, ...]
+    approval_id: str | None
+    approval_expires: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +111,36 @@ class VersionCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A call that ran at the same time and touched the same resource, of which one at least writes it.
+
+    `kind` is write_write or read_write.
+    """
+
+    call: str
+    resource: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetUse:
+    """One limit of a run, and what was used; None where there is no limit, or where nobody knows what was used.
+
+    `counted` says that it was counted from the records, and not told by the application.
+    """
+
+    name: str
+    limit: float | None
+    used: float | None
+    counted: bool
+
+    @property
+    def exceeded(self) -> bool | None:
+        """Whether more was used than the limit; None where that is not known."""
+        return None if self.limit is None or self.used is None else self.used > self.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallReplay:
     """One logical call, from its proposal to what became of its result.
 
@@ -111,7 +150,8 @@ class CallReplay:
     earlier call with the same tool and arguments. `executed_arguments` are there only where they differ from those proposed.
     `arguments_valid` is the verdict of the version that the call was proposed under, `argument_checks` those of all versions
     that were known then; both were taken from the raw arguments. `ran_although_denied_by` is the enforced gate whose denial
-    did not keep the call from being attempted. `flags` are words of `model.enums.Flag`.
+    did not keep the call from being attempted. `flags` are words of `model.enums.Flag`. `read_set` and `write_set` are empty
+    where it is not told what the call reads and writes.
     """
 
     call: str
@@ -129,6 +169,7 @@ class CallReplay:
     validated_schema_digest: str | None
     definition_digest: str | None
     arguments: Any
+    arguments_digest: str | None
     executed_arguments: Any
     arguments_valid: str | None
     argument_checks: tuple[VersionCheck, ...]
@@ -150,7 +191,17 @@ class CallReplay:
     vendor_code: str | None
     items_total: int | None
     items_failed: int | None
+    items_unknown: int | None
+    item_statuses: tuple[str, ...]
     commit_level: str | None
+    cancellation: str | None
+    depends_on: tuple[str, ...]
+    parallel_group: str | None
+    read_set: tuple[str, ...]
+    write_set: tuple[str, ...]
+    conflicts: tuple[Conflict, ...]
+    speculative: bool
+    discarded: bool
     discovery_query: Any
     discovery_hits: tuple[ToolName, ...]
     outcome: str
@@ -223,6 +274,8 @@ class RunReplay:
     outcome: str
     outcome_source: str
     reward: float | None
+    stopped_by: str
+    budget: tuple[BudgetUse, ...]
     labels: Any
     week: str
     started: str | None

@@ -39,7 +39,7 @@ _SHOWN_MATCHES = 5
 class Submission:
     """One call of a tool that is not known to be reading, with what a person needs to act on it.
 
-    None means *not known*. `owner` is who must act, `unknown` where the tool's definition names nobody. `arguments` is a
+    None means *not known*. `owner` is who must act, `unknown` where no call of the tool names anybody. `arguments` is a
     redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `committed` answers whether it took effect,
     in a word of `accounts.committed`. `duplicate_risk`: the same was asked for again before this was settled; `duplicate`:
     after it was found to be committed; both None where it is not known which arguments a later call of the tool had;
@@ -162,8 +162,8 @@ def _built(source: Source, rows: Sequence[Row]) -> Iterator[Submission]:
     for first in range(0, len(rows), _CALLS_AT_ONCE):
         part = rows[first : first + _CALLS_AT_ONCE]
         calls = ",".join(row["call"] for row in part)
-        gates = gates_by_call(source.query("submission_gates", calls=calls).to_dicts())
-        attempts = attempts_by_call(source.query("submission_attempts", calls=calls).to_dicts())
+        gates = gates_by_call(source.query("replay_gates", calls=calls).to_dicts())
+        attempts = attempts_by_call(source.query("replay_attempts", calls=calls).to_dicts())
         for row in part:
             yield _submission(Account(row, tuple(gates.get(row["call"], ())), tuple(attempts.get(row["call"], ()))))
 
@@ -197,9 +197,9 @@ def _submission(account: Account) -> Submission:
     row, advice = account.row, advise(_facts(account.row))
     not_found, settles_from = accounts.not_found(row)
     return Submission(
-        owner=row["owner"] or "unknown",
+        owner=accounts.owner(row) or "unknown",
         arguments=None if row["arguments"] is None else json.loads(row["arguments"]),
-        gates=tuple(map(accounts.gate_words, account.gates)),
+        gates=tuple(accounts.gate_words(gate, row["arguments_digest"]) for gate in account.gates),
         attempts=tuple(map(accounts.attempt_words, account.attempts)),
         committed=accounts.committed(row),
         known=accounts.known(account),

@@ -14,6 +14,14 @@ from toolwitness.model.enums import ErrorClass, Outcome
 from toolwitness.model.errors import next_step
 from toolwitness.redaction.placeholder import TAG, is_placeholder
 from toolwitness.replay import doubts
+from toolwitness.replay.facts import (
+    approval_words,
+    batch_words,
+    beside_words,
+    budget_words,
+    called_off_words,
+    conflict_words,
+)
 from toolwitness.replay.honest import EXPOSURES, FLAGS, LOST_CALL, misfits, no_use
 from toolwitness.replay.steps import (
     AttemptReplay,
@@ -68,11 +76,12 @@ def _bracketed(facts: Iterable[str | None]) -> str:
     return f" ({', '.join(known)})" if known else ""
 
 
-def _gate_line(gate: GateReplay) -> str:
+def _gate_line(gate: GateReplay, proposed: str | None) -> str:
     observed = "; observed only, stops nothing" if gate.mode == "observed" else ""
     rule = f"rule {gate.rule_id} {gate.rule_version or ''}".rstrip() if gate.rule_id else None
     approver = f"by {gate.approver}" if gate.approver else None
-    reasons = _bracketed((gate.reason_code, rule, gate.contract, approver, *gate.pointers, *gate.keywords))
+    approved = approval_words(gate, proposed)
+    reasons = _bracketed((gate.reason_code, rule, gate.contract, approver, *approved, *gate.pointers, *gate.keywords))
     return f"gate {gate.kind}: {gate.verdict}{reasons}{observed}"
 
 
@@ -135,18 +144,23 @@ def _call_lines(call: CallReplay, names: Mapping[str, str]) -> Iterator[str | Te
     """The lines under a call's heading."""
     if call.ran_although_denied_by:
         yield Text(f"warning: ran although denied by {call.ran_although_denied_by}", style=_WARNING_STYLE)
-    yield from (Text(f"warning: {FLAGS.get(flag, flag)}", style=_WARNING_STYLE) for flag in call.flags)
+    warnings = (*(FLAGS.get(flag, flag) for flag in call.flags), *conflict_words(call, names))
+    yield from (Text(f"warning: {warning}", style=_WARNING_STYLE) for warning in warnings)
     versions = f"schema {_short(call.schema_digest)}"
     if call.validated_schema_digest is not None:
         versions += f", validated by a gate against {_short(call.validated_schema_digest)}"
     yield f"{versions}; visible {call.visible}, registered {call.registered}, side effect {call.side_effect}"
     yield from _arguments_lines(call, names)
     yield from (_version_line(check, call.schema_digest) for check in call.argument_checks)
-    yield from (_gate_line(gate) for gate in call.gates)
+    beside = beside_words(call, names)
+    if beside:
+        yield "; ".join(beside)
+    yield from (_gate_line(gate, call.arguments_digest) for gate in call.gates)
     for attempt in call.attempts:
         yield from _attempt_lines(attempt)
     if not call.attempts:
         yield "no attempt recorded"
+    yield from filter(None, (called_off_words(call), batch_words(call)))
     yield _observation_line(call)
     if call.error_class is not None and call.outcome in _TO_ACT_ON:
         step = next_step(ErrorClass(call.error_class), Outcome(call.outcome))
@@ -226,11 +240,13 @@ def replay_view(run: RunReplay) -> RenderableType:
         "trial": run.trial,
         "outcome": f"{run.outcome} (by {run.outcome_source})",
         "reward": run.reward,
+        "stopped by": run.stopped_by if run.stopped_by != "unknown" else None,
         "started": run.started,
     }
     lines: list[RenderableType] = [
         Text(f"run {run.run}", style="bold"),
         ", ".join(f"{key} {value}" for key, value in facts.items() if value is not None),
+        *([f"budget: {', '.join(map(budget_words, run.budget))}"] if run.budget else []),
         *_unknown_line(run.unknown),
         "",
     ]

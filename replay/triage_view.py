@@ -174,7 +174,7 @@ def triage_account(one: Submission) -> RenderableType:
     for heading, told in _lines(one):
         lines = [told] if isinstance(told, str) else list(told)
         for place, line in enumerate(lines):
-            table.add_row(heading if place == 0 else "", Text(line))
+            table.add_row(heading if place == 0 else "", Text(printable(line)))
     heading = f"call {one.call}: {tool_name(one.server, one.tool)} -> {one.outcome}"
     return Group(Text(heading, style="bold"), "", table, "")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.catalog_file import versioned
-from toolwitness.model.digest import keyed_digest
+from toolwitness.model.digest import digest, keyed_digest
 from toolwitness.model.enums import (
     DecisionFinish,
     Exposure,
@@ -25,7 +25,7 @@ from toolwitness.model.enums import (
     Validity,
 )
 from toolwitness.model.errors import Errors, OwnRule
-from toolwitness.model.json_text import json_or
+from toolwitness.model.json_text import parsed
 from toolwitness.model.records import (
     ArgumentCheck,
     Call,
@@ -39,12 +39,14 @@ from toolwitness.redaction import FingerprintKey, Minimal, Projection, Redaction
 from toolwitness.redaction.flowback import holds_placeholder
 from toolwitness.redaction.projection import DEFAULT_LIMITS
 from toolwitness.sdk.announce import Announcements
-from toolwitness.sdk.executions import Executions
+from toolwitness.sdk.approvals import Approvals
+from toolwitness.sdk.budgets import as_json
 from toolwitness.sdk.failures import ErrorReader, side_effect
 from toolwitness.sdk.labels import label, listed_name, tool_name, type_name
 from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
 from toolwitness.sdk.shown import Definitions, ToolView
 from toolwitness.sdk.spans import Place
+from toolwitness.sdk.told import told_facts
 from toolwitness.sdk.versions import ArgumentChecks
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ _SETTINGS_POLICY = RedactionPolicy(classes={f"*:args.{name}": PrivacyClass.INTER
 """How a model samples is shown; `user`, `metadata` and the like, which the same argument lists hold, are not."""
 _WATCHED = {"live", "demo"}
 """Sources whose arguments we looked at ourselves; an import tells the gates that its file holds."""
-_CREDITED = {ObservationStatus.OK, ObservationStatus.PARTIAL, ObservationStatus.EMPTY}
+_CREDITED = {ObservationStatus.OK, ObservationStatus.PARTIAL, ObservationStatus.PARTLY_UNKNOWN, ObservationStatus.EMPTY}
 _CUT = {ObservationStatus.CUT_BY_RECORDING, ObservationStatus.CUT_ON_WIRE}
 
 
@@ -105,11 +107,19 @@ class _CallNotes:
     flagged: bool
     """A redacted copy stood among the arguments."""
     executed: Json | None = None
+    ran: tuple[Projection, str | None] | None = None
+    """The arguments told last to be executed, and the version of the resource."""
     failed: dict[str, Any] | None = None
     """What the latest failed attempt came to."""
+    only_accepted: bool = False
+    """The latest attempt was answered as one that is taken in and not done yet."""
+    broke_off: bool = False
+    """A request of some attempt got no answer that can be trusted, and the attempt did not end by that."""
+    emitted: tuple[Call, Place] | None = None
+    """The call's own span, once it ended."""
 
 
-class Assembler(Executions):
+class Assembler(Approvals):
     """Turns notes into spans, which collect in `out`; holds the raw values of recent runs in memory and nowhere else."""
 
     def __init__(
@@ -168,6 +178,9 @@ class Assembler(Executions):
             trial=run.trial,
             session=label(run.session),
             labels=self._labels(run.labels),
+            stopped_by=run.stopped_by,
+            budget=as_json(run.budget),
+            spent=as_json(run.spending.amounts()),
             **self._of(run.id, run.subject),
         )
         self._emit(record, Place(run.trace_id, run.span_id, run.parent_span_id, run.start_ns, end_ns))
@@ -248,8 +261,8 @@ class Assembler(Executions):
 
     def _announce(self, view: ToolView, decision: DecisionScope) -> None:
         """Send what is due of a toolset and its definitions; their digests are their ids."""
-        for record, digest in self._announcements.of(view, self._of(decision.run.id, decision.run.subject)):
-            self._emit(record, Place(digest[:32], digest[32:48], None, decision.start_ns, decision.start_ns))
+        for record, known_by in self._announcements.of(view, self._of(decision.run.id, decision.run.subject)):
+            self._emit(record, Place(known_by[:32], known_by[32:48], None, decision.start_ns, decision.start_ns))
 
     def forget_announcements(self) -> None:
         """Send every definition again with its next use, since spans were dropped."""
@@ -261,7 +274,7 @@ class Assembler(Executions):
         """Trace the arguments to their origins and check them, then redact them."""
         notes: _DecisionNotes | None = call.decision.noted if call.decision is not None else None
         definition, registered, visible = self._resolve(call, notes)
-        value = _parsed(copy.value)
+        value = parsed(copy.value)
         arguments, minimal = self._redacted(_copied(value, copy), definition, call, "args")
         call.noted = _CallNotes(
             definition=definition,
@@ -273,7 +286,7 @@ class Assembler(Executions):
             minimal=minimal,
             proposed=value,
             checks=self._checks.of(
-                _parsed(value.lstrip()) if type(value) is str else value,
+                parsed(value.lstrip()) if type(value) is str else value,
                 (call.server, call.tool),
                 (definition, call.definition),
                 whole=not copy.truncated,
@@ -285,7 +298,7 @@ class Assembler(Executions):
 
     def _observe_arguments(self, call: CallScope, value: Any, *, whole: bool) -> None:
         """Emit what a look at the proposed arguments found wrong; it stops nothing. What fits stands on the call itself."""
-        if whole and type(value) is str and type(_parsed(value.lstrip())) is str:
+        if whole and type(value) is str and type(parsed(value.lstrip())) is str:
             self.observed(call, GateKind.PARSE, "invalid_json")
             return
         shown = self._definitions.versions.digest(call.noted.definition)
@@ -333,8 +346,9 @@ class Assembler(Executions):
             self._policies[id(definition)] = kept
         return kept[1]
 
-    def executed(self, call: CallScope, copy: Projection) -> None:
+    def executed(self, call: CallScope, copy: Projection, resource_version: str | None = None) -> None:
         """Keep the arguments as executed where they are not those proposed (A18)."""
+        super().executed(call, copy, resource_version)
         notes: _CallNotes | None = call.noted
         if notes is not None and copy.value != notes.proposed:
             notes.executed, minimal = self._redacted(copy.value, notes.definition, call, "args")
@@ -350,7 +364,7 @@ class Assembler(Executions):
         facts = self._errors.of_answer(call, value, facts)
         result, minimal = None, None
         if copy is not None:
-            result, minimal = self._redacted(_copied(_parsed(value), copy), notes.definition, call, "result")
+            result, minimal = self._redacted(_copied(parsed(value), copy), notes.definition, call, "result")
         record = Call(
             **self._identity(call, notes),
             arguments=notes.arguments,
@@ -364,18 +378,36 @@ class Assembler(Executions):
             argument_sources=notes.edges.sources,
             novel_values=self._novel(call, copy, facts.get("observation", ObservationStatus.NONE)),
             minimal=notes.minimal or minimal,
-            flags=(Flag.REDACTED_COPY_IN_ARGUMENTS,) if notes.flagged or call.refused else (),
+            flags=(*_flags(call, notes), *self._breaches(call)),
             **self._discovery(call),
+            **told_facts(call),
             **{**facts, "error_type": type_name(facts.get("error_type")), "vendor_code": label(facts.get("vendor_code"))},
             **self._of(call.run.id, call.run.subject),
         )
         links = () if call.decision is None else ((call.decision.trace_id, call.decision.span_id),)
-        self._emit(record, Place(call.trace_id, call.span_id, call.parent_span_id, call.start_ns, end_ns, links))
+        notes.emitted = record, Place(call.trace_id, call.span_id, call.parent_span_id, call.start_ns, end_ns, links)
+        self._emit(*notes.emitted)
+
+    def amended(self, call: CallScope, facts: dict[str, Any]) -> None:
+        """Emit a call that ended once more, with what was learnt of it since."""
+        if call.noted is None or call.noted.emitted is None:
+            return
+        record, place = call.noted.emitted
+        if facts.get("discarded"):
+            self._index(call.run.id).discredit(call.id)
+        # Of two spans of a call the later counts, and where both begin at the same time the one that ends later.
+        span_id = digest([call.id, "amended", place.end_ns])[:16]
+        call.noted.emitted = replace(record, **facts), replace(place, span_id=span_id, end_ns=place.end_ns + 1)
+        self._emit(*call.noted.emitted)
+
+    def _schema_digest(self, definition: ToolDefinition | None) -> str | None:
+        """The digest of a tool's input schema; None where it is not known."""
+        return None if definition is None else self._definitions.versions.digest(definition)
 
     def _identity(self, call: CallScope, notes: _CallNotes) -> dict[str, Any]:
         """The fields that say which call of which tool this is."""
         definition = notes.definition
-        schema_digest = None if definition is None else self._definitions.versions.digest(definition)
+        schema_digest = self._schema_digest(definition)
         known = notes.registered is Known.YES or self._index(call.run.id).was_listed(call.server, call.tool)
         given = call.facts
         return {
@@ -397,14 +429,16 @@ class Assembler(Executions):
             "owner": label(_first(definition, call.definition, "owner")),
             "settle_after_s": _first(definition, call.definition, "settle_after_s"),
             "action_id": label(given.get("action_id")),
-            "node": label(given.get("node")),
+            "node": label(str(call.node) if type(call.node) is int else call.node),
+            "key_digest": call.key_digest,
         }
 
     def _novel(self, call: CallScope, copy: Projection | None, status: ObservationStatus) -> int | None:
         """How many new values the result holds; None where it cannot be measured because text is missing."""
         if copy is None:
             return 0
-        novel = self._index(call.run.id).result(call.id, copy.value, credit=status in _CREDITED and not copy.truncated)
+        credit = status in _CREDITED and not copy.truncated and not call.discarded
+        novel = self._index(call.run.id).result(call.id, copy.value, credit=credit)
         return None if copy.truncated or status in _CUT else novel
 
     def _discovery(self, call: CallScope) -> dict[str, Any]:
@@ -445,11 +479,14 @@ def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) 
     return tool_name(call.server, registered=known) if call.server else ""
 
 
+def _flags(call: CallScope, notes: _CallNotes) -> tuple[Flag, ...]:
+    found = {
+        Flag.REDACTED_COPY_IN_ARGUMENTS: notes.flagged or call.refused,
+        Flag.IDEMPOTENCY_CONFLICT: call.conflicting,
+    }
+    return tuple(flag for flag, holds in found.items() if holds)
+
+
 def _copied(value: Any, copy: Projection) -> Any:
     """The copy itself where its value is meant and surely within the limits of what may leave, so that none is made twice."""
     return copy if value is copy.value and copy.size <= DEFAULT_LIMITS.string else value
-
-
-def _parsed(value: Any) -> Any:
-    """A text that is a JSON object or array, as data; models send arguments and tools send results that way."""
-    return json_or(value, value) if type(value) is str and value[:1] in {"{", "["} else value

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import (
     AttemptStatus,
+    CommitLevel,
     Contract,
     ErrorClass,
     GateKind,
@@ -21,11 +23,16 @@ from toolwitness.model.enums import (
 )
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.projection import Limits
+from toolwitness.sdk.batches import batch_facts, status_of
+from toolwitness.sdk.called_off import kept
 from toolwitness.sdk.guard import UnknownWordError, guard, word
+from toolwitness.sdk.keyed import KeyedCall
 from toolwitness.sdk.raised import raised
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
+from toolwitness.sdk.terms import GRANTS, PROPOSED, named, read_terms
 
 if TYPE_CHECKING:
+    from toolwitness.sdk.failures import Witness
     from toolwitness.sdk.scopes import DecisionScope, RunScope
 
 _ATTEMPT_FACTS = frozenset(
@@ -40,8 +47,14 @@ _ATTEMPT_FACTS = frozenset(
         "vendor_code",
     }
 )
+_AFTER_EXECUTION = frozenset({GateKind.OUTPUT_VALIDATION, GateKind.RECOVERY})
+_STOPPING = frozenset({Verdict.DENY, Verdict.NEEDS_APPROVAL, Verdict.SKIP})
 TIMEOUTS: list[type[BaseException]] = [TimeoutError]
 """What says that time ran out; instrumentations add what their libraries raise in its place."""
+
+
+CALLED_OFF = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
+"""What says that somebody called the work off."""
 
 
 def timed_out(error: BaseException | None) -> bool:
@@ -55,14 +68,19 @@ RESULT_LIMITS = Limits(string=256 * 1024, event=256 * 1024)
 """Results are looked through for values that are used again, so more of them is kept in memory than will ever leave."""
 
 
-class CallScope(Scope):
+class CallScope(KeyedCall):
     """One logical call, from its proposal to the observation. `id` is its key everywhere."""
 
     __slots__ = (
         "_attempts",
         "_last_ns",
         "_observed",
+        "_stopped_by",
+        "approved",
+        "arguments",
         "asked",
+        "attempts_made",
+        "began_ns",
         "begun",
         "closed",
         "decision",
@@ -77,6 +95,7 @@ class CallScope(Scope):
         "run",
         "server",
         "tool",
+        "tried",
     )
 
     def __init__(
@@ -91,15 +110,21 @@ class CallScope(Scope):
         parent_span_id: str | None = None,
         awaited: bool = False,
         continues: CallScope | None = None,
+        idempotency_key: str | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(run.recorder, run.trace_id, parent_span_id or run.span_id)
         self.run, self.decision, self.id = run, decision, self.span_id
         self.tool, self.server = tool, server
         self.definition = definition or run.recorder.definition(server, tool)
-        self.facts = facts
-        self.closed = self.begun = self.refused = self.held = self.asked = False
+        self.facts = kept(facts) if facts else facts
+        self.closed = self.begun = self.refused = self.held = self.asked = self.approved = False
+        self.tried = False
+        self.began_ns: int | None = None  # the start of the latest attempt
+        self._begin(idempotency_key, continues)
+        self._stopped_by: set[Any] = set()
         self._attempts = count(1)
+        self.attempts_made = 0
         if continues is None:
             self.ordinal = next(run.call_ordinals)
         else:
@@ -107,7 +132,8 @@ class CallScope(Scope):
             self.id, self.decision, self.ordinal = continues.id, continues.decision, continues.ordinal
             self.server, self.definition = continues.server, continues.definition
             self._attempts = continues._attempts  # noqa: SLF001 -- of the same class
-            self.held, self.asked = True, continues.asked
+            self.attempts_made = continues.attempts_made
+            self.held, self.asked, self.approved = True, continues.asked, continues.approved
         self.open_attempts = 0
         self._last_ns = self.start_ns
         self._observed: tuple[Any, ...] | None = None
@@ -115,7 +141,7 @@ class CallScope(Scope):
         if decision is not None:
             decision.chosen.append(self.id)
         run.open_calls[self.id] = self
-        copy = arguments if type(arguments) is Projection else project(arguments)
+        self.arguments = copy = arguments if type(arguments) is Projection else project(arguments)
         self.recorder.note(copy.size, "call_proposed", self, copy)
         if awaited:  # by code that will find it by the provider's id, or by tool and arguments
             self.recorder.proposals.add(self, copy.value)
@@ -134,6 +160,20 @@ class CallScope(Scope):
     def answered(self) -> bool:
         """Whether what came back has been told."""
         return self._observed is not None
+
+    @property
+    def observed(self) -> tuple[Any, ...]:
+        """The copy of what came back, and what was told of it."""
+        return self._observed or (None, {})
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an enforced gate keeps the call from running."""
+        return bool(self._stopped_by)
+
+    def tell(self, facts: dict[str, Any]) -> None:
+        """Keep facts of a call in which nothing came back; what was told before stands."""
+        self._observed = self._observed or (None, facts)
 
     def takes(self, definition: ToolDefinition) -> bool:
         """Whether a decorated tool that runs now is this call's: the same tool, the call open, nothing running in it."""
@@ -158,10 +198,19 @@ class CallScope(Scope):
         pointers: Sequence[str] = (),
         keywords: Sequence[str] = (),
         approver: str | None = None,
+        arguments: Any = PROPOSED,
+        approval_id: str | int | None = None,
+        expires_at: datetime | float | None = None,
+        resource_version: str | None = None,
+        items: Sequence[str] | None = None,
     ) -> None:
-        """Record a check's answer. `observed` marks one that could not have stopped the call."""
+        """Record a check's answer. `observed` marks one that could not have stopped the call.
+
+        A confirmation binds to the `arguments` that were approved (without them, those proposed) and to what else it names
+        (`docs/facts.md`).
+        """
         with guard:
-            facts = {
+            facts: dict[str, Any] = {
                 "gate_kind": word(GateKind, kind),
                 "verdict": word(Verdict, verdict),
                 "gate_mode": GateMode.OBSERVED if observed else GateMode.ENFORCED,
@@ -175,6 +224,12 @@ class CallScope(Scope):
             }
             if facts["gate_kind"] is GateKind.CONFIRMATION:
                 self.held = self.asked = facts["verdict"] is Verdict.NEEDS_APPROVAL
+                self.approved = facts["verdict"] in GRANTS
+                terms = (arguments, approval_id, expires_at, resource_version, items)
+                facts["terms"] = read_terms(facts["verdict"], terms, begun=self.begun)
+            if not observed and facts["gate_kind"] not in _AFTER_EXECUTION:
+                self._stopped_by.discard(facts["gate_kind"])
+                self._stopped_by |= {facts["gate_kind"]} if facts["verdict"] in _STOPPING else set()
             # A later word on the same gate must be later on the clock too, however coarse the clock is or set back.
             self._last_ns = max(self.recorder.clock(), self._last_ns + 1)
             self.recorder.note(NO_SIZE, "gated", self, self.recorder.ids.span_id(), self._last_ns, facts)
@@ -191,7 +246,7 @@ class CallScope(Scope):
         with guard:
             self.refused = True
             self._check_placeholders(Verdict.DENY, argument)
-            self._observed = self._observed or (None, {})
+            self.tell({})
 
     def pass_placeholders(self) -> None:
         """Record that after a refusal the same call came with arguments that hold no placeholder."""
@@ -217,7 +272,10 @@ class CallScope(Scope):
         """
         self.begun, self.held = True, False
         with guard:
-            return AttemptScope(self, next(self._attempts), retry_reason, backoff_ms, transport, unclaimed=unclaimed)
+            self.watch_conflict()
+        with guard:
+            self.attempts_made = next(self._attempts)
+            return AttemptScope(self, self.attempts_made, retry_reason, backoff_ms, transport, unclaimed=unclaimed)
         return cast("AttemptScope", NO_SCOPE)
 
     def result(
@@ -229,10 +287,16 @@ class CallScope(Scope):
         error_class: ErrorClass | str | None = None,
         error_type: str | None = None,
         vendor_code: str | None = None,
+        commit_level: CommitLevel | str | None = None,
+        items: Any = None,
+        items_total: int | None = None,
+        items_failed: int | None = None,
+        items_unknown: int | None = None,
     ) -> None:
         """Tell what came back to the agent; the last time before the end counts.
 
-        Without a `status` the answer is ok, but for one that says itself that it failed (`docs/errors.md`).
+        Without a `status` the answer is ok, but for one that says itself that it failed (`docs/errors.md`), and for a batch
+        of which the items or their counts tell (`docs/facts.md`). `commit_level` is how far a success was verified.
         """
         with guard:
             copy = value if type(value) is Projection else project(value, limits=RESULT_LIMITS)
@@ -240,20 +304,27 @@ class CallScope(Scope):
             lost = ObservationStatus.CUT_BY_RECORDING
             self._observed = (copy, {"observation": lost, "transport_status": lost})
             told = ObservationStatus.OK if status is None else word(ObservationStatus, status)
+            batch = batch_facts(items, items_total, items_failed, items_unknown)
+            of_items = status_of(batch) if told is ObservationStatus.OK else None
             facts = {
-                "observation": None if status is None else told,
+                "observation": of_items if status is None else of_items or told,
                 "transport_status": told if transport_status is None else word(ObservationStatus, transport_status),
                 "error_class": None if error_class is None else word(ErrorClass, error_class),
                 "error_type": error_type,
                 "vendor_code": vendor_code,
+                "commit_level": CommitLevel.UNKNOWN if commit_level is None else word(CommitLevel, commit_level),
+                **batch,
             }
             self._observed = (copy, facts)
 
-    def executed(self, arguments: Any) -> None:
-        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed."""
+    def executed(self, arguments: Any, *, resource_version: str | None = None) -> None:
+        """Tell the arguments that the tool really ran with; they are kept where they differ from those proposed.
+
+        `resource_version` is the version of what it works on, to be held against the one that was approved.
+        """
         with guard:
             copy = arguments if type(arguments) is Projection else project(arguments)
-            self.recorder.note(copy.size, "executed", self, copy)
+            self.recorder.note(copy.size, "executed", self, copy, named(resource_version))
 
     def discovered(
         self, hits: Sequence[tuple[str, str]], *, query: str | None = None, catalog: Sequence[Any] | None = None
@@ -282,31 +353,32 @@ class CallScope(Scope):
     def _conclude(self, error: BaseException | None) -> None:
         if error is not None:
             self.fail(error)
+            # A tool that may write may have run out of sight, unless the call was still waiting for somebody.
+            if isinstance(error, CALLED_OFF) and (self.begun or self.held or self.side_effect is SideEffect.READ):
+                self.cancel()
         self.close()
 
     def close(self) -> None:
         """End the call; only the first time counts."""
         with guard:
             if not self.closed and not self.inherited:
+                if self.last_status is AttemptStatus.CANCELLED and self._observed is None and not self.held:
+                    self.cancel()
                 self.closed = True
                 self.run.open_calls.pop(self.id, None)
                 self.recorder.proposals.forget(self)
                 copy, facts = self._observed or (None, {})
+                facts = {**facts, "attempts_made": self.attempts_made}
                 size = copy.size if copy is not None else NO_SIZE
                 self.recorder.note(size, "call_ended", self, self.recorder.clock(), copy, facts)
+                if self.keyed is not None:
+                    self.keyed.look(self)
 
 
 def _check_names(facts: dict[str, Any]) -> None:
     unknown = facts.keys() - _ATTEMPT_FACTS
     if unknown:
         raise UnknownWordError(f"{', '.join(sorted(unknown))}: no fact of an attempt; use {', '.join(sorted(_ATTEMPT_FACTS))}")
-
-
-Witness = Callable[[BaseException], dict[str, Any]]
-"""Saw what an attempt did, and tells what it means for it that it ended by this exception, as facts to learn.
-
-`only_request`: nothing else of the attempt left the process but the one request whose answer is `remote_status`.
-"""
 
 
 class AttemptScope(Scope):
@@ -316,7 +388,6 @@ class AttemptScope(Scope):
         "_facts",
         "_learned",
         "_status",
-        "announced",
         "call",
         "ended",
         "handed_over",
@@ -344,8 +415,8 @@ class AttemptScope(Scope):
         self.ended = self.handed_over = False
         self.unclaimed = unclaimed
         call.open_attempts += 1
-        self.announced = call.side_effect is not SideEffect.READ
-        if self.announced:
+        call.began_ns = self.start_ns
+        if call.side_effect is not SideEffect.READ:
             self.recorder.announce(self)
 
     @property
@@ -393,7 +464,7 @@ class AttemptScope(Scope):
 
     def fail(self, error: BaseException) -> None:
         """End by an exception, of which the names of types and the places in the code are kept."""
-        if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
+        if isinstance(error, CALLED_OFF):
             self.end(AttemptStatus.CANCELLED)
         else:
             self.end(
@@ -415,7 +486,15 @@ class AttemptScope(Scope):
             if not self.ended and not self.inherited:
                 self.ended = True
                 self.call.open_attempts -= 1
+                seen = (
+                    {} if self._status or not self.witness or self.call.side_effect is SideEffect.READ else self.witness(None)
+                )
+                self.call.last_status = self._status or seen.get("attempt_status") or AttemptStatus.OK
                 said = {name: fact for name, fact in self._facts.items() if fact is not None}
-                facts = {**self._learned, **said, "attempt_status": self._status or AttemptStatus.OK}
-                if not self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts):
-                    self.recorder.concluded(self)
+                facts = {**self._learned, **seen, **said, "attempt_status": self.call.last_status}
+                if self.call.key_digest is not None:
+                    facts["key_digest"] = self.call.key_digest
+                self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)
+                self.call.tried = True
+                if self.call.keyed is not None:
+                    self.call.keyed.attempted(self.ordinal, facts)

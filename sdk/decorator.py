@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from toolwitness.model.catalog import ToolDefinition
-from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, PrivacyClass, SideEffect
+from toolwitness.model.enums import (
+    AttemptStatus,
+    Contract,
+    GateKind,
+    Known,
+    ObservationStatus,
+    PrivacyClass,
+    SideEffect,
+    Verdict,
+)
 from toolwitness.model.exceptions import RedactedArgumentError
 from toolwitness.redaction import Projection, project
 from toolwitness.redaction.flowback import holds_placeholder
@@ -41,6 +50,7 @@ def tool(
     owner: str | None = None,
     settle_after: float | None = None,
     classes: Mapping[str, PrivacyClass | str] | None = None,
+    key_arguments: Sequence[str] | None = None,
 ) -> Any:
     """Record a function as a tool.
 
@@ -48,14 +58,18 @@ def tool(
     (which counts as not known to be reading). `owner` is who must act where one of its calls is in doubt, `settle_after` how
     many seconds after an attempt the service surely knows of it, so that "not found" proves that it took no effect.
     `classes` maps paths such as `args.amount` or `result.items[].sku` to privacy classes; fields without one leave the
-    process as their shape only.
+    process as their shape only. `key_arguments` are the parameters that tell one call from another for its idempotency key,
+    where there are others, such as a framework's context; by default all count.
 
-    Raises ValueError for a side effect or class of another name, and for a callable that has no name where none is given.
+    Raises ValueError for a side effect, class or parameter of another name, and for a callable that has no name where none is
+    given.
     """
     if function is None:
         given = {key: value for key, value in locals().items() if key != "function"}
         return lambda decorated: tool(decorated, **given)
     target = getattr(function, "__func__", function)
+    if key_arguments is not None:
+        _check_names(target, key_arguments)
     definition = ToolDefinition(
         name=name or _name(target),
         server=server,
@@ -70,10 +84,10 @@ def tool(
         classes={path: PrivacyClass(cls) for path, cls in (classes or {}).items()},
     )
     setup.declare(definition)
-    return ToolFunction(function, _wrapper(target, definition), definition)
+    return ToolFunction(function, _wrapper(target, definition, key_arguments), definition)
 
 
-def _wrapper(target: Callable[..., Any], definition: ToolDefinition) -> Callable[..., Any]:
+def _wrapper(target: Callable[..., Any], definition: ToolDefinition, key_arguments: Sequence[str] | None) -> Callable[..., Any]:
     """What wrapt calls in the function's place, by the function's kind."""
     names = _positional_names(target)
     run = _runner(target)
@@ -81,10 +95,12 @@ def _wrapper(target: Callable[..., Any], definition: ToolDefinition) -> Callable
     def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if holds_placeholder((args, kwargs)):
             raise _refusal(definition, _bound(names, instance), args, kwargs)
-        if setup.active() is None:
+        call, owned = _open(definition, key_arguments, _arguments(_bound(names, instance), args, kwargs))
+        if call is None:
             return wrapped(*args, **kwargs)
-        call, owned = _open(definition, names, instance, args, kwargs)
-        return wrapped(*args, **kwargs) if call is None else run(wrapped, args, kwargs, call, owned)
+        if not owned:
+            call.bind_arguments()
+        return run(wrapped, args, kwargs, call, owned)
 
     return wrapper
 
@@ -94,6 +110,14 @@ def _name(target: Any) -> str:
     if not isinstance(found, str):
         raise ValueError(f"a {type(target).__name__} has no name of its own; say @tool(name=...)")
     return found
+
+
+def _check_names(target: Any, given: Sequence[str]) -> None:
+    """A misspelt name would give calls one key that are none of each other's."""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    names = [name for name, one in inspect.signature(target).parameters.items() if one.kind not in several]
+    if isinstance(given, str) or not given or not set(given) <= set(names):
+        raise ValueError(f"key_arguments are some of the parameters {', '.join(names)}")
 
 
 def _positional_names(target: Callable[..., Any]) -> tuple[str, ...]:
@@ -114,24 +138,31 @@ def _runner(target: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _open(
-    definition: ToolDefinition, names: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    definition: ToolDefinition, key_arguments: Sequence[str] | None, given: dict[str, Any]
 ) -> tuple[CallScope | None, bool]:
     """The call to record under, and whether it is ours to end."""
     with guard:
-        recorder = setup.active()
+        recorder = setup.recorder()
         scope = context.current.get()
-        if recorder is None:
-            return None, False
-        arguments = project(_arguments(_bound(names, instance), args, kwargs))
+        arguments = project(given)
+        counting = (
+            arguments if key_arguments is None else project({name: given[name] for name in key_arguments if name in given})
+        )
         if isinstance(scope, AttemptScope) and scope.claim(definition, arguments.value):
             scope.call.definition = scope.call.definition or definition
+            scope.call.ran = (definition, counting)
+            if scope.call.approved:
+                scope.call.executed(arguments)
             return None, False
         call = _proposed(recorder, scope, definition, arguments)
-        if call is not None:
+        owned = call is None
+        if call is None:
+            call = recorder.call(definition.name, arguments, server=definition.server, definition=definition)
+        else:
             call.pass_placeholders()
             call.executed(arguments)
-            return call, False
-        return recorder.call(definition.name, arguments, server=definition.server, definition=definition), True
+        call.ran = (definition, counting)
+        return call, owned
     return None, False
 
 
@@ -142,8 +173,10 @@ def _proposed(recorder: Recorder, scope: Scope | None, definition: ToolDefinitio
     if isinstance(scope, AttemptScope):
         return None
     call = recorder.proposals.of_tool(definition.name, arguments.value, context.latest.get())
-    if call is not None:
-        call.definition = call.definition or definition
+    here = recorder.run_here()
+    if call is None or call.is_paid or (here is not None and here.id != call.run.id):
+        return None
+    call.definition = call.definition or definition
     return call
 
 
@@ -169,13 +202,13 @@ def _refusal(
     # The name of an argument that the function does not declare is the model's own text.
     named = found if found is not None and len(found) <= _LONGEST_NAME and found.isidentifier() else None
     with guard:
-        recorder = setup.active()
+        recorder = setup.recorder()
         scope = context.current.get()
         copy = project(arguments)
         if isinstance(scope, AttemptScope) and scope.claim(definition, copy.value):
             scope.call.refuse(named)
             scope.end(AttemptStatus.ERROR, sent=Known.NO, effect_ruled_out=True, error_type="RedactedArgumentError")
-        elif recorder is not None:
+        else:
             proposed = _proposed(recorder, scope, definition, copy)
             call = proposed or recorder.call(definition.name, copy, server=definition.server, definition=definition)
             call.refuse(named)
@@ -186,6 +219,28 @@ def _refusal(
         f"argument {named or 'of another name'} of tool {tool} holds a redaction placeholder: a copy that was made for "
         "telemetry has flowed back; pass the value itself, from where the application keeps it"
     )
+
+
+def _not_entered(wrapped: Callable[..., Any], error: BaseException) -> bool:
+    """Whether a function written in Python was called with arguments that its signature does not take, so that it did not run.
+
+    To be asked in the frame that called it, which is then the only one in the traceback.
+    """
+    plain = inspect.isfunction(getattr(wrapped, "__func__", wrapped))
+    return plain and type(error) is TypeError and error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
+def _made(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
+    """The function's coroutine or generator; arguments that do not fit its signature are refused before there is one."""
+    try:
+        return wrapped(*args, **kwargs)
+    except TypeError as error:
+        with guard:
+            if _not_entered(wrapped, error):
+                call.gate(GateKind.INPUT_VALIDATION, Verdict.DENY, reason="signature", contract=Contract.STRUCTURE)
+            if owned:
+                call.close()
+        raise
 
 
 def _end(call: CallScope, attempt: AttemptScope, owned: bool, error: BaseException | None) -> None:
@@ -206,6 +261,8 @@ def _run_plain(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallSc
         result = wrapped(*args, **kwargs)
     except BaseException as error:
         attempt.leave()
+        if _not_entered(wrapped, error):
+            attempt.end(AttemptStatus.ERROR, sent=Known.NO, effect_ruled_out=True, error_type="TypeError")
         _end(call, attempt, owned, error)
         raise
     attempt.leave()
@@ -221,7 +278,7 @@ def _run_plain(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallSc
 
 
 def _run_coroutine(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    return _awaiting(wrapped(*args, **kwargs), call, owned)
+    return _awaiting(_made(wrapped, args, kwargs, call, owned), call, owned)
 
 
 def _awaiting(inner: Any, call: CallScope, owned: bool, attempt: AttemptScope | None = None) -> Any:
@@ -240,6 +297,8 @@ def _named_as(outer: Any, inner: Any) -> None:
 def _never_awaited(inner: Any, call: CallScope | None) -> None:
     if inspect.getcoroutinestate(inner) == inspect.CORO_CREATED:
         inner.close()
+        if call is not None and not call.begun:
+            call.cancel()  # its task was, or nobody wanted it: nothing of the function ran
     if call is not None:
         call.close()
 
@@ -284,7 +343,7 @@ class _Items:
 
 
 def _run_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    inner = wrapped(*args, **kwargs)
+    inner = _made(wrapped, args, kwargs, call, owned)
     steps = _steps(inner, call, owned)
     _named_as(steps, inner)
     if owned:
@@ -335,7 +394,7 @@ def _end_stream(call: CallScope, attempt: AttemptScope, owned: bool, items: _Ite
 
 
 def _run_async_generator(wrapped: Callable[..., Any], args: Any, kwargs: Any, call: CallScope, owned: bool) -> Any:
-    inner = wrapped(*args, **kwargs)
+    inner = _made(wrapped, args, kwargs, call, owned)
     steps = _async_steps(inner, call, owned)
     _named_as(steps, inner)
     if owned:

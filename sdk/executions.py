@@ -9,6 +9,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from toolwitness.model.digest import KeyedDigest, digest, keyed_digest
 from toolwitness.model.enums import AttemptStatus, Contract, ErrorClass, GateKind, GateMode, SideEffect, Verdict
+from toolwitness.model.names import PROCESS_DIED
 from toolwitness.model.records import ArgumentCheck, Attempt, AttemptStart, Gate, Record
 from toolwitness.sdk.failures import ErrorReader
 from toolwitness.sdk.labels import label, type_name
@@ -75,23 +76,25 @@ class Executions:
             decision_id=opened.decision_id,
             call_ordinal=opened.call_ordinal,
             side_effect=SideEffect(opened.side_effect),
+            key_digest=opened.key_digest or (None if call is None else call.key_digest),
             **self._of(opened.run_id, opened.subject),
         )
         at = opened.started_ns
         self._emit(record, Place(opened.trace_id, opened.start_span_id, opened.attempt_span_id, at, at))
 
-    def adopted(self, opened: OpenAttempt) -> None:
-        """Emit an attempt whose process is gone: it began, and it ended without an answer."""
+    def adopted(self, opened: OpenAttempt, by_ns: int) -> None:
+        """Emit an attempt whose process is gone: it began, and by `by_ns` it had ended without an answer."""
         self.attempt_started(opened)
         record = Attempt(
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
             attempt_status=AttemptStatus.ERROR,
             error_class=ErrorClass.UNKNOWN_COMMIT,  # only attempts that may write are in the journal
-            error_type="ProcessDied",
+            error_type=PROCESS_DIED,
+            key_digest=opened.key_digest,
             **self._of(opened.run_id, opened.subject),
         )
-        place = Place(opened.trace_id, opened.attempt_span_id, opened.call_id, opened.started_ns, opened.started_ns)
+        place = Place(opened.trace_id, opened.attempt_span_id, opened.call_id, opened.started_ns, by_ns)
         self._emit(record, place)
 
     def attempted(self, attempt: AttemptScope, end_ns: int, facts: dict[str, Any]) -> None:
@@ -106,7 +109,6 @@ class Executions:
         told = {**facts, **texts, **self._of(call.run.id, call.run.subject)}
         record = Attempt(call_id=call.id, attempt_ordinal=attempt.ordinal, **told)
         self._emit(record, Place(attempt.trace_id, attempt.span_id, call.span_id, attempt.start_ns, end_ns))
-        attempt.recorder.concluded(attempt)
 
     def _of(self, run_id: str, subject: KeyedDigest | None) -> dict[str, Any]:
         """The fields that every record of a run carries."""

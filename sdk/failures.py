@@ -5,10 +5,11 @@ What the application or an instrumentation said stands; `unclassified` is what t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, SideEffect
+from toolwitness.model.enums import AttemptStatus, CommitLevel, ErrorClass, Known, ObservationStatus, SideEffect
 from toolwitness.model.envelope import read_envelope
 from toolwitness.model.error_table import HTTP_WITHOUT_EFFECT
 from toolwitness.model.errors import TIMED_OUT, Errors, Reading, Thrown
@@ -20,8 +21,20 @@ if TYPE_CHECKING:
 
 _FAILED = frozenset({AttemptStatus.ERROR, AttemptStatus.TIMEOUT})
 _TIMEOUTS = frozenset({AttemptStatus.TIMEOUT, ObservationStatus.TIMEOUT})
+_ACCEPTED = 202
+"""RFC 9110, 15.3.3: taken in, but perhaps never acted on."""
 _ANSWERED = frozenset({ObservationStatus.ERROR, ObservationStatus.BUSINESS_ERROR})
+_GOOD = frozenset({ObservationStatus.OK, ObservationStatus.EMPTY, ObservationStatus.PARTIAL})
 _CUT_OFF = frozenset({ObservationStatus.RAISED, ObservationStatus.TIMEOUT, ObservationStatus.INVALID})
+
+
+Witness = Callable[[BaseException | None], dict[str, Any]]
+"""Saw what an attempt did, and tells what it means for it that it ended by this exception, or by none, as facts to learn.
+
+`only_request`: nothing else of the attempt left the process but the one request whose answer is `remote_status`. Of one that
+ended by no exception, `only_accepted`: what it asked for last was taken in and not done yet; `broke_off`: something that it
+asked for, and that may have been done, got no answer that can be trusted.
+"""
 
 
 class ErrorReader:
@@ -33,12 +46,15 @@ class ErrorReader:
     def of_attempt(self, call: CallScope, facts: dict[str, Any]) -> dict[str, Any]:
         """The facts of an attempt with the class and codes of its error, and with the proof, if any, that nothing happened."""
         facts = dict(facts)
-        alone = facts.pop("only_request", False)
+        alone, broke_off = facts.pop("only_request", False), facts.pop("broke_off", False)
+        only_accepted = facts.pop("only_accepted", facts.get("remote_status") == _ACCEPTED)
         failed = facts["attempt_status"] in _FAILED
         if failed:
             self._read(call, facts, alone=alone)
         if call.noted is not None:
             call.noted.failed = facts if failed else None
+            call.noted.only_accepted = only_accepted
+            call.noted.broke_off = call.noted.broke_off or broke_off
         return facts
 
     def _read(self, call: CallScope, facts: dict[str, Any], *, alone: bool) -> None:
@@ -55,8 +71,12 @@ class ErrorReader:
 
     def of_answer(self, call: CallScope, value: Any, facts: dict[str, Any]) -> dict[str, Any]:
         """The facts of what came back, with the failure that the answer tells itself, and its class."""
-        facts = {**facts, **_own_word(value)} if facts.get("observation", ObservationStatus.OK) is None else facts
+        if facts.get("observation", ObservationStatus.OK) is None:
+            facts = {**facts, **_own_word(value, broke_off=call.noted.broke_off)}
         observation, last = facts.get("observation"), call.noted.failed
+        if observation in _GOOD and call.noted.only_accepted and side_effect(call) is not SideEffect.READ:
+            told = facts.get("commit_level", CommitLevel.UNKNOWN)
+            return {**facts, "commit_level": CommitLevel.ACCEPTED if told is CommitLevel.UNKNOWN else told}
         if observation in _CUT_OFF and last is not None and facts.get("error_type") in {None, last.get("error_type")}:
             kept = {name: last.get(name) for name in ("error_class", "vendor_code") if _is_open(facts.get(name))}
             return {**facts, **kept}
@@ -80,11 +100,14 @@ def _thrown(seen: Seen) -> Thrown:
     return Thrown(tuple(types), dict(seen.values))
 
 
-def _own_word(value: Any) -> dict[str, Any]:
+def _own_word(value: Any, *, broke_off: bool) -> dict[str, Any]:
+    """What an answer says of itself; an error in the place of an answer that never came is none of the tool's."""
     found = read_envelope(value)
     if found is None:
         return {"observation": ObservationStatus.OK}
-    return {"observation": found.status, "error_class": ErrorClass.UNCLASSIFIED, "vendor_code": found.vendor_code}
+    in_its_place = broke_off and found.status is ObservationStatus.ERROR
+    status = ObservationStatus.RAISED if in_its_place else found.status
+    return {"observation": status, "error_class": ErrorClass.UNCLASSIFIED, "vendor_code": found.vendor_code}
 
 
 def _is_proven(facts: dict[str, Any]) -> bool:

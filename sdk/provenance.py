@@ -186,6 +186,12 @@ class NovelValues:
         else:
             self._by_word.setdefault(first.group(), []).append((text, first.start()))
 
+    def withdraw(self, call_id: str) -> None:
+        """Credit a call with nothing any more."""
+        self.source_of = {text: source for text, source in self.source_of.items() if source != call_id}
+        self._by_word = {word: [at for at in found if at[0] in self.source_of] for word, found in self._by_word.items()}
+        self._wordless = [text for text in self._wordless if text in self.source_of]
+
     def sources_in(self, text: str) -> set[str]:
         """The calls whose values occur bounded in an answer."""
         stripped = _without_thousands(text)
@@ -312,6 +318,10 @@ class RunIndex:
         for text in sorted(novel):
             self._novel.add(text, call_id)
         return len(novel)
+
+    def discredit(self, call_id: str) -> None:
+        """Take a result as one that is no evidence: its values count as seen, and as nobody's."""
+        self._novel.withdraw(call_id)
 
     def _is_novel(self, text: str) -> bool:
         if text in self._result_leaves or text in self._argument_leaves:

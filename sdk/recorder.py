@@ -18,14 +18,16 @@ from toolwitness.sdk import context
 from toolwitness.sdk.calls import AttemptScope, CallScope
 from toolwitness.sdk.clock import Clock, Ids, RandomIds
 from toolwitness.sdk.guard import UnknownWordError, guard
+from toolwitness.sdk.idempotency import Keys, Secret
 from toolwitness.sdk.late import late_imports
 from toolwitness.sdk.proposals import Proposals
 from toolwitness.sdk.scope import NO_SIZE, Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
-from toolwitness.sdk.worker import InlineSink, Sink, Worker
+from toolwitness.sdk.worker import InlineSink, SilentSink, Sink, Worker
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter
 
     from toolwitness.model.errors import OwnRule
@@ -37,13 +39,14 @@ class Recorder:
 
     `exporter` is a standard span exporter, or a function that makes one (called again after a fork). An `inline` recorder
     has no thread: notes are worked off at once, as importers and tests want it. `source` and `time_known` go on every span.
-    Without `fingerprints` redacted values have none.
+    Without `fingerprints` redacted values have none. Without an `exporter` nothing is recorded: scopes have ids and idempotency
+    keys as always, and go on with runs that another recorder began.
     """
 
     def __init__(
         self,
         *,
-        exporter: SpanExporter | Callable[[], SpanExporter],
+        exporter: SpanExporter | Callable[[], SpanExporter] | None,
         clock: Clock,
         key: bytes,
         ids: Ids | None = None,
@@ -57,6 +60,7 @@ class Recorder:
         export_interval_s: float = 0.2,
         journal: Journal | None = None,
         error_rules: Sequence[OwnRule] = (),
+        keys: Keys | None = None,
     ) -> None:
         self.clock, self.ids = clock, ids or RandomIds()
         self._new_process()
@@ -66,6 +70,8 @@ class Recorder:
         self.proposals = Proposals()
         self._journal = journal
         self._key = key
+        self.keys = keys or Keys(lambda: Secret(key, lasts=True), None, error_rules)
+        self._silent = exporter is None
         make_assembler = partial(
             _assembler,
             key=key,
@@ -79,12 +85,15 @@ class Recorder:
             error_rules=error_rules,
         )
         self._sink: Sink
-        if inline:
+        delivered = None if journal is None else partial(_note_delivery, journal)
+        if exporter is None:
+            self._sink = SilentSink()
+        elif inline:
             ready = exporter() if callable(exporter) else exporter
-            self._sink = InlineSink(ready, make_assembler())
+            self._sink = InlineSink(ready, make_assembler(), delivered)
         else:
             make = exporter if callable(exporter) else lambda: exporter
-            self._sink = Worker(make, make_assembler, queue_bytes=queue_bytes, interval_s=export_interval_s)
+            self._sink = Worker(make, make_assembler, delivered, queue_bytes=queue_bytes, interval_s=export_interval_s)
             if hasattr(sys.modules["__main__"], "__file__"):
                 # Before the program itself begins, under `toolwitness run`, it may still exchange what threads are made of, as
                 # gevent does; there the thread waits for the first note.
@@ -106,7 +115,7 @@ class Recorder:
     def run(self, task: str | None = None, **facts: Any) -> RunScope:
         """Begin a run; inside another run, a part of it unless it has an id of its own."""
         outer = context.current.get()
-        if isinstance(outer, Scope) and outer.recorder is self:
+        if isinstance(outer, Scope) and self._goes_on_in(outer):
             return RunScope(
                 self, trace_id=outer.trace_id, outer=run_of(outer), parent_span_id=outer.span_id, task=task, **facts
             )
@@ -115,11 +124,14 @@ class Recorder:
     def run_here(self) -> RunScope | None:
         """The run that we are in; None outside of any."""
         scope = context.current.get()
-        return run_of(scope) if isinstance(scope, Scope) and scope.recorder is self else None
+        return run_of(scope) if isinstance(scope, Scope) and self._goes_on_in(scope) else None
 
     def current_run(self) -> RunScope:
         """The run that we are in; outside of any, one that is inferred from the application's trace."""
         return self.run_here() or RunScope(self, trace_id=context.application_trace_id() or self.ids.trace_id(), inferred=True)
+
+    def _goes_on_in(self, scope: Scope) -> bool:
+        return self._silent or scope.recorder is self
 
     def decision(self, model: str | None = None, **facts: Any) -> DecisionScope:
         """Begin a model step in the current run."""
@@ -128,7 +140,7 @@ class Recorder:
     def call(self, tool: str, arguments: Any = None, **facts: Any) -> CallScope:
         """Propose a call in the current decision, else in the run's latest; inside a tool, a call of its own."""
         scope = context.current.get()
-        if isinstance(scope, CallScope | AttemptScope) and scope.recorder is self:
+        if isinstance(scope, CallScope | AttemptScope) and self._goes_on_in(scope):
             return CallScope(run_of(scope), tool, arguments, parent_span_id=scope.span_id, **facts)
         run = self.current_run()
         latest = run.last_decision
@@ -149,6 +161,8 @@ class Recorder:
 
     def announce(self, attempt: AttemptScope) -> None:
         """Before an attempt that may write runs: one line in the journal, and a span of its own."""
+        if self._silent:
+            return
         with guard:
             call = attempt.call
             known = call.definition is not None
@@ -166,22 +180,15 @@ class Recorder:
                 call.ordinal,
                 call.side_effect.value,
                 call.run.subject,
+                call.key_digest,
             )
             if self._journal is not None:
                 self._journal.started(opened)
             self.note(NO_SIZE, "attempt_started", opened, call)
 
-    def concluded(self, attempt: AttemptScope) -> None:
-        """After an attempt that was announced: its end in the journal, on the worker's thread, since the agent need not wait.
-
-        Where the process dies before, the attempt's own span is lost as well and its answer with it: unknown is what is left.
-        """
-        if attempt.announced and self._journal is not None:
-            self._journal.ended(attempt.span_id)
-
     def adopt(self, orphan: OpenAttempt) -> None:
-        """Ship an attempt that a process which is gone left open."""
-        self.note(NO_SIZE, "adopted", orphan)
+        """Ship an attempt that a process which is gone left open; that it had ended by now is all that is known of its end."""
+        self.note(NO_SIZE, "adopted", orphan, self.clock())
 
     @property
     def dropped(self) -> int:
@@ -203,6 +210,11 @@ def _assembler(**how: Any) -> Assembler:
     with late_imports:
         from toolwitness.sdk.assemble import Assembler  # noqa: PLC0415 -- as said above
     return Assembler(**how)
+
+
+def _note_delivery(journal: Journal, spans: Sequence[ReadableSpan]) -> None:
+    """Tell the journal what the exporter took."""
+    journal.delivered(f"{span.context.span_id:016x}" for span in spans if span.context is not None)
 
 
 def run_of(scope: Scope) -> RunScope:

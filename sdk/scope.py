@@ -11,6 +11,7 @@ from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from toolwitness.model.exceptions import IdempotencyKeyError
 from toolwitness.sdk import context
 from toolwitness.sdk.guard import guard
 
@@ -100,6 +101,14 @@ class NoScope:
     """Stands in for every scope where nothing is recorded: it takes what they take and does nothing."""
 
     id = ""
+    node = None
+
+    @property
+    def idempotency_key(self) -> str:
+        """Raise IdempotencyKeyError, since this call could not be opened."""
+        raise IdempotencyKeyError(
+            "this call has no idempotency key, since it could not be opened; a warning of toolwitness says why"
+        )
 
     def __enter__(self) -> Self:
         """Do nothing."""
@@ -123,7 +132,7 @@ class NoScope:
 
     decision = call = attempt = _again
     message = messages = finish = answer = gate = result = discovered = fail = executed = sent = learn = end = close = _ignore
-    enter = leave = _ignore
+    enter = leave = skip = cancel = discard = spend = _ignore
 
 
 NO_SCOPE = NoScope()

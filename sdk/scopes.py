@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from toolwitness.model.digest import KeyedDigest
-from toolwitness.model.enums import DecisionFinish, Exposure, OutcomeSource, RunOutcome
+from toolwitness.model.enums import DecisionFinish, Exposure, OutcomeSource, RunOutcome, StopReason
+from toolwitness.sdk.budgets import Spending, limits, stopped_by
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import guard, word
 from toolwitness.sdk.labels import identifier
 from toolwitness.sdk.scope import NO_SCOPE, NO_SIZE, Scope
 
 if TYPE_CHECKING:
+    from toolwitness.sdk.keybook import Book
     from toolwitness.sdk.recorder import Recorder
 
 
@@ -26,7 +28,10 @@ class RunScope(Scope):
     __slots__ = (
         "_ended",
         "_heard",
+        "_root",
         "agent",
+        "book",
+        "budget",
         "call_ordinals",
         "category",
         "decision_ordinals",
@@ -34,12 +39,15 @@ class RunScope(Scope):
         "inferred",
         "labels",
         "last_decision",
+        "named",
         "nested",
         "open_calls",
         "outcome",
         "reward",
         "session",
         "source",
+        "spending",
+        "stopped_by",
         "subject",
         "task",
         "trial",
@@ -60,12 +68,18 @@ class RunScope(Scope):
         session: str | None = None,
         labels: Mapping[str, str] | None = None,
         subject: str | int | UUID | None = None,
+        budget: Mapping[str, float] | None = None,
         inferred: bool = False,
     ) -> None:
         super().__init__(recorder, trace_id, parent_span_id)
         shared = outer if id is None else None
         self.nested = shared is not None
-        self.id: str = identifier(id) or (shared.id if shared is not None else trace_id)
+        self._root = None if shared is None else shared.root
+        given = identifier(id)
+        self.named = given is not None
+        """Whether the application gave it an id, by which a later process may go on with it."""
+        self.id: str = given or (shared.id if shared is not None else trace_id)
+        self.book: Book | None = None
         self.task, self.agent, self.category, self.trial, self.session = task, agent, category, trial, session
         self.labels = labels
         # A run inside a run is about the same one, unless it says otherwise.
@@ -73,6 +87,12 @@ class RunScope(Scope):
         if subject is not None:
             with guard:
                 self.subject = recorder.subject_digest(subject)
+        # What a part of a run spends, the run spends; what a part of it may use is not what the run may.
+        self.spending: Spending = Spending() if shared is None else shared.spending
+        self.budget: dict[str, int | float] | None = None
+        with guard:
+            self.budget = limits(budget)
+        self.stopped_by = StopReason.UNKNOWN
         self.inferred = inferred
         self.outcome, self.source = RunOutcome.UNKNOWN, OutcomeSource.UNKNOWN
         self.reward: float | None = None
@@ -89,6 +109,20 @@ class RunScope(Scope):
     def over(self) -> bool:
         """Whether the run ended."""
         return self._ended
+
+    def _enter(self) -> None:
+        super()._enter()
+        if self.named:
+            self.recorder.keys.entered.add(self)
+
+    def _leave(self) -> None:
+        super()._leave()
+        self.recorder.keys.entered.discard(self)
+
+    @property
+    def root(self) -> RunScope:
+        """The run that this one is a part of, else itself."""
+        return self if self._root is None else self._root
 
     def message(self, role: str, text: str) -> None:
         """Tell a system or user text that the model reads, so that argument values can be traced to it."""
@@ -128,10 +162,17 @@ class RunScope(Scope):
         *,
         source: OutcomeSource | str = OutcomeSource.APPLICATION,
         reward: float | None = None,
+        stopped_by: StopReason | str = StopReason.UNKNOWN,
     ) -> None:
-        """Say how the task ended and who says so; a run that is not told stays `unknown`."""
+        """Say how the task ended, who says so, and what ended the run; a run that is not told stays `unknown`."""
         with guard:
             self.outcome, self.source, self.reward = word(RunOutcome, outcome), word(OutcomeSource, source), reward
+            self.stopped_by = word(StopReason, stopped_by)
+
+    def spend(self, **amounts: float) -> None:
+        """Add to what this run used, such as `run.spend(cost=0.2, objects=3)`; from any thread."""
+        with guard:
+            self.spending.add(amounts)
 
     def decision(self, model: str | None = None, **facts: Any) -> DecisionScope:
         """Begin a model step of this run; see `toolwitness.decision`."""
@@ -146,9 +187,11 @@ class RunScope(Scope):
         return cast("CallScope", NO_SCOPE)
 
     def _conclude(self, error: BaseException | None) -> None:
+        if error is not None and self.stopped_by is StopReason.UNKNOWN:
+            self.stopped_by = stopped_by(error)
         if error is not None and self.outcome is RunOutcome.UNKNOWN:
             stopped = isinstance(error, KeyboardInterrupt | asyncio.CancelledError)
-            self.finish(RunOutcome.ABANDONED if stopped else RunOutcome.FAILURE)
+            self.finish(RunOutcome.ABANDONED if stopped else RunOutcome.FAILURE, stopped_by=self.stopped_by)
         self.close()
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import tempfile
@@ -143,9 +144,9 @@ class Settings:
     queue_bytes: int = _setting("TOOLWITNESS_QUEUE_BYTES", _bytes, 32 * 1024 * 1024)
     """Approximate bytes of notes that may wait for the worker; more are dropped and counted."""
     state_dir: Path = _setting("TOOLWITNESS_STATE_DIR", _path, default_factory=_state_dir)
-    """Folder of the digest key and of the journal of open attempts."""
+    """Folder of the digest key, of the journal of open attempts and of what idempotency keys were made for."""
     digest_key: str | None = _setting("TOOLWITNESS_DIGEST_KEY", _optional_text, repr=False)
-    """Secret of keyed digests; where none is set, one is made once in the state folder."""
+    """Secret of keyed digests and idempotency keys; where none is set, one is made once in the state folder."""
     policy: RedactionPolicy | None = _setting("TOOLWITNESS_POLICY", _policy)
     """Classes and what happens to them: a `RedactionPolicy`, or the path of a policy file, which is read at once."""
     error_rules: tuple[OwnRule, ...] = _setting("TOOLWITNESS_ERROR_RULES", _error_rules, ())
@@ -180,6 +181,16 @@ class Settings:
             raise SettingsError(f"there is no setting {', '.join(strange)}; there are {', '.join(variables)}.")
         told = {name: text for name, variable in variables.items() if (text := environ.get(variable))}
         return cls(**{**told, **given})
+
+    @classmethod
+    def usable(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Settings of the environment; one that cannot be used counts as not set, since the business goes on."""
+        told: dict[str, Any] = {}
+        for each in fields(cls):
+            text = environ.get(each.metadata["variable"])
+            with contextlib.suppress(ValueError):
+                told |= {each.name: each.metadata["read"](text)} if text else {}
+        return cls(**told)
 
     @classmethod
     def variables(cls) -> dict[str, str]:

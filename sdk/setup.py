@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import logging
 import multiprocessing.util
 import os
@@ -18,17 +19,20 @@ from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction import FingerprintKey, run_key
 from toolwitness.sdk.exporting import loud_exporters, quiet_exporters
 from toolwitness.sdk.guard import worker_guard
+from toolwitness.sdk.idempotency import Keys, Secret
 from toolwitness.sdk.late import late_imports
 from toolwitness.sdk.recorder import Recorder
 from toolwitness.sdk.settings import Settings
-from toolwitness.sdk.state import Journal, digest_key
+from toolwitness.sdk.state import Journal, digest_key, existing_digest_key
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
 logger = logging.getLogger("toolwitness")
 
+_ORPHANS_AT_ONCE = 1000
 _ORPHAN_TIMEOUT_S = 30.0
+_ORPHAN_PAUSE_S = 30.0
 _ORPHAN_GRACE_S = 0.5
 _declared: dict[tuple[str, str], ToolDefinition] = {}
 
@@ -37,8 +41,11 @@ class _Active:
     """What runs now; one object, so that a fork and the end of the process find it."""
 
     recorder: Recorder | None = None
+    silent: Recorder | None = None
+    keys: Keys | None = None
     journal: Journal | None = None
     adopting: threading.Thread | None = None
+    leaving = threading.Event()
     exit_timeout_s: float = 1.8
     hooked: bool = False
 
@@ -48,11 +55,40 @@ def active() -> Recorder | None:
     return _Active.recorder
 
 
+def recorder() -> Recorder:
+    """The active recorder; where nothing is recorded one that drops its notes, since keys and refusals are the business's."""
+    if _Active.recorder is not None:
+        return _Active.recorder
+    if _Active.silent is None:
+        _Active.keys = _Active.keys or _keys(Settings.usable())
+        _Active.silent = Recorder(exporter=None, clock=time.time_ns, key=b"", keys=_Active.keys)
+        for definition in _declared.values():
+            _Active.silent.register(definition)
+    return _Active.silent
+
+
+def _keys(settings: Settings) -> Keys:
+    """The makers of idempotency keys, which read their secret when the first is made."""
+    return Keys(partial(_secret, settings), settings.state_dir / "keys", settings.error_rules)
+
+
+def _secret(settings: Settings) -> Secret:
+    """The configured secret, else that of the state folder, which lasts where it could be written."""
+    if settings.digest_key:
+        return Secret(settings.digest_key.encode(), lasts=True)
+    key = digest_key(settings.state_dir)
+    try:
+        return Secret(key, lasts=existing_digest_key(settings.state_dir) == key)
+    except OSError:
+        return Secret(key, lasts=False)
+
+
 def declare(definition: ToolDefinition) -> None:
     """Make a decorated tool known, now and to recorders that start later."""
     _declared[definition.server, definition.name] = definition
-    if _Active.recorder is not None:
-        _Active.recorder.register(definition)
+    for each in (_Active.recorder, _Active.silent):
+        if each is not None:
+            each.register(definition)
 
 
 def declared() -> tuple[ToolDefinition, ...]:
@@ -73,16 +109,17 @@ def start(
     `destination` names where spans go: what a process that is gone left open is shipped to its own destination alone.
     Does nothing where the application switched OpenTelemetry off by `OTEL_SDK_DISABLED`. An earlier recorder is stopped.
     """
+    stop()
+    _Active.keys, _Active.silent = _keys(settings), None
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return
-    stop()
     quiet_exporters()
     _Active.journal = Journal(settings.state_dir, destination)
     _Active.exit_timeout_s = settings.exit_timeout_s
     recorder = Recorder(
         exporter=make_exporter or partial(_otlp_exporter, settings),
         clock=time.time_ns,
-        key=settings.digest_key.encode() if settings.digest_key else digest_key(settings.state_dir),
+        key=_Active.keys.secret.key,
         policy=settings.policy,
         fingerprints=_fingerprints(settings),
         service=settings.service,
@@ -90,16 +127,16 @@ def start(
         export_interval_s=settings.export_interval_s,
         journal=_Active.journal,
         error_rules=settings.error_rules,
+        keys=_Active.keys,
     )
     for definition in _declared.values():
         recorder.register(definition)
     _Active.recorder = recorder
     _hook()
-    adopting = threading.Thread(
-        target=_adopt_orphans, args=(recorder, _Active.journal), name="toolwitness-orphans", daemon=True
-    )
-    Context().run(adopting.start)
-    _Active.adopting = adopting
+    _Active.leaving = threading.Event()
+    work = partial(_adopt_orphans, recorder, _Active.journal, _Active.leaving)
+    _Active.adopting = threading.Thread(target=work, name="toolwitness-orphans", daemon=True)
+    Context().run(_Active.adopting.start)
 
 
 def _otlp_exporter(settings: Settings) -> SpanExporter:
@@ -121,20 +158,21 @@ def _fingerprints(settings: Settings) -> FingerprintKey:
     return FingerprintKey(settings.fingerprint_key_id, settings.fingerprint_key.encode(), tenant=settings.tenant)
 
 
-def _adopt_orphans(recorder: Recorder, journal: Journal) -> None:
+def _adopt_orphans(recorder: Recorder, journal: Journal, leaving: threading.Event) -> None:
     """Ship what processes that are gone left open, so that an unfinished write is known and not silently nothing.
 
-    On a thread of its own, since the agent must not wait for a collector. A file goes when its attempts are delivered; one
-    that is shipped twice falls out as a duplicate.
+    On a thread of its own, since the agent must not wait for a collector, and in portions, since the outbox holds so many
+    spans and no more: what it would drop is for a later process.
     """
     with worker_guard:
-        orphans = list(journal.orphans())
-        for orphan in orphans:
-            for attempt in orphan.attempts:
+        recorder.keys.prune()
+        orphans = journal.orphans()
+        while portion := list(itertools.islice(orphans, _ORPHANS_AT_ONCE)):
+            for attempt in portion:
                 recorder.adopt(attempt)
-        if orphans and recorder.flush(_ORPHAN_TIMEOUT_S):
-            for orphan in orphans:
-                orphan.path.unlink(missing_ok=True)
+            while not recorder.flush(_ORPHAN_TIMEOUT_S):
+                if leaving.wait(_ORPHAN_PAUSE_S):
+                    return
 
 
 def _hook() -> None:
@@ -151,12 +189,11 @@ def stop() -> None:
     if recorder is not None:
         with worker_guard:
             end = time.monotonic() + _Active.exit_timeout_s
+            _Active.leaving.set()
             if _Active.adopting is not None:
                 _Active.adopting.join(min(_ORPHAN_GRACE_S, _Active.exit_timeout_s))
-            delivered = recorder.close(max(0.0, end - time.monotonic()))
-            if delivered and _Active.adopting is not None:
-                _Active.adopting.join(_ORPHAN_GRACE_S)  # it has only to remove the files of what was delivered
-            if delivered and _Active.journal is not None:
+            recorder.close(max(0.0, end - time.monotonic()))
+            if _Active.journal is not None:
                 _Active.journal.close()
         loud_exporters()
 

@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -41,6 +41,7 @@ _LEAVING_S = 0.5
 
 Note = Literal[
     "adopted",
+    "amended",
     "answered",
     "attempt_started",
     "attempted",
@@ -74,14 +75,20 @@ class Sink(Protocol):
         """Flush and stop; False where something was left undelivered."""
 
 
+Delivered = Callable[[Sequence["ReadableSpan"]], None]
+"""Is told each batch that the exporter took."""
+
+
 class Outbox:
     """Spans that wait for their export, oldest first; a failed batch stays and is tried again.
 
     What the exporter raises is raised.
     """
 
-    def __init__(self, make_exporter: Callable[[], SpanExporter], assembler: Assembler) -> None:
-        self._make_exporter, self._assembler = make_exporter, assembler
+    def __init__(
+        self, make_exporter: Callable[[], SpanExporter], assembler: Assembler, delivered: Delivered | None = None
+    ) -> None:
+        self._make_exporter, self._assembler, self._delivered = make_exporter, assembler, delivered
         self._exporter: SpanExporter | None = None
         self._pending: deque[ReadableSpan] = deque()
         self._most = _BATCH
@@ -115,9 +122,15 @@ class Outbox:
                 return False
             for _ in batch:
                 self._pending.popleft()
+            self._tell(batch)
             self.failed = 0
             self._most = min(_BATCH, self._most + max(1, self._most // 8))
         return not self._pending
+
+    def _tell(self, batch: list[ReadableSpan]) -> None:
+        if self._delivered is not None:
+            with worker_guard:
+                self._delivered(batch)
 
     def _batch(self) -> list[ReadableSpan]:
         """The oldest spans, limited in number and in characters; at least one."""
@@ -150,8 +163,10 @@ class Outbox:
 class AgentOutbox(Outbox):
     """The outbox beside an agent: what the exporter raises is a failed export, told once."""
 
-    def __init__(self, make_exporter: Callable[[], SpanExporter], assembler: Assembler) -> None:
-        super().__init__(make_exporter, assembler)
+    def __init__(
+        self, make_exporter: Callable[[], SpanExporter], assembler: Assembler, delivered: Delivered | None = None
+    ) -> None:
+        super().__init__(make_exporter, assembler, delivered)
         self._exporting = Guard(everything=True, reports=False)
         self._warned = False
 
@@ -184,11 +199,12 @@ class Worker:
         self,
         make_exporter: Callable[[], SpanExporter],
         make_assembler: Callable[[], Assembler],
+        delivered: Delivered | None = None,
         *,
         queue_bytes: int,
         interval_s: float,
     ) -> None:
-        self._make_exporter, self._make_assembler = make_exporter, make_assembler
+        self._make_exporter, self._make_assembler, self._delivered = make_exporter, make_assembler, delivered
         self._limit, self._interval = queue_bytes, interval_s
         self._notes_dropped = 0
         self._reset()
@@ -236,7 +252,7 @@ class Worker:
 
     def _run(self) -> None:
         assembler = self._make_assembler()
-        outbox = self._outbox = AgentOutbox(self._make_exporter, assembler)
+        outbox = self._outbox = AgentOutbox(self._make_exporter, assembler, self._delivered)
         outbox.prepare()
         while not (outbox.abandoned or (self._stopping and not self._notes)):
             pause = min(self._interval * 2**outbox.failed, _LONGEST_PAUSE_S)
@@ -324,9 +340,9 @@ class _Flush:
 class InlineSink:
     """A `Sink` without a thread, for importers and tests: notes are worked off at once, spans exported in batches."""
 
-    def __init__(self, exporter: SpanExporter, assembler: Assembler) -> None:
+    def __init__(self, exporter: SpanExporter, assembler: Assembler, delivered: Delivered | None = None) -> None:
         self._assembler = assembler
-        self._outbox = Outbox(lambda: exporter, assembler)
+        self._outbox = Outbox(lambda: exporter, assembler, delivered)
 
     @property
     def dropped(self) -> int:
@@ -348,3 +364,21 @@ class InlineSink:
     def close(self, timeout_s: float) -> bool:
         """Export what there is; the exporter belongs to the caller."""
         return self.flush(timeout_s)
+
+
+class SilentSink:
+    """A `Sink` where nothing is recorded."""
+
+    dropped = 0
+
+    def put(self, size: int, note: Note, *arguments: Any) -> bool:  # noqa: ARG002 -- a Sink's signature
+        """Take a note and keep nothing of it."""
+        return True
+
+    def flush(self, timeout_s: float) -> bool:  # noqa: ARG002 -- a Sink's signature
+        """Nothing waits."""
+        return True
+
+    def close(self, timeout_s: float) -> bool:  # noqa: ARG002 -- a Sink's signature
+        """Nothing waits."""
+        return True

@@ -80,6 +80,8 @@ def fixture_cli(monkeypatch, capsys):
 @pytest.fixture(autouse=True)
 def _own_state(monkeypatch, tmp_path_factory):
     """No test sees the user's settings, writes to the user's state directory or declares tools for the next one."""
+    monkeypatch.setattr(setup._Active, "keys", None)  # noqa: SLF001 -- a process has one secret, tests have one each
+    monkeypatch.setattr(setup._Active, "silent", None)  # noqa: SLF001 -- as above
     monkeypatch.setattr(setup, "_declared", {(each.server, each.name): each for each in setup.declared()})
     monkeypatch.setattr(reconcilers, "_registered", {})
     for name in list(os.environ):

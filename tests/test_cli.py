@@ -164,7 +164,16 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path, cli, command):
 
 
 @pytest.mark.parametrize(
-    "command", [("tools", "--by", "month"), ("runs", "--limit", "0"), ("import", "/no/such/file"), ("nonsense",), ("replay",)]
+    "command",
+    [
+        ("tools", "--by", "month"),
+        ("runs", "--limit", "0"),
+        ("import", "/no/such/file"),
+        ("nonsense",),
+        ("replay",),
+        ("up", "--open-timeout", "soon"),
+        ("purge", "--older-than", "3m", "--dry-run"),
+    ],
 )
 def test_wrong_usage_exits_with_2(cli, command):
     """Wrong options, missing arguments and files that do not exist are wrong usage."""
@@ -259,6 +268,18 @@ def test_up_runs_in_the_foreground_until_it_is_told_to_stop(tmp_path):
 
     assert "http://127.0.0.1:" in line
     assert process.returncode == 0
+
+
+def test_how_long_an_attempt_may_be_open_is_told_to_the_file(tmp_path, cli):
+    """`up --open-timeout` reaches the process in the background, and the file keeps it."""
+    db = tmp_path / "db.duckdb"
+    toolwitness("up", "--db", db, "--port", "0", "--detach", "--open-timeout", "2h")
+    cli("down", "--db", db)
+    store = Store.open(db, read_only=True)
+    kept = store.read(lambda cursor: cursor.sql("select value from meta where key = 'open_timeout_ns'").fetchall())
+    store.close()
+
+    assert kept == [(str(2 * 3600 * 10**9),)]
 
 
 def test_up_on_a_taken_port_says_so(serving, tmp_path, cli):

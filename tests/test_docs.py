@@ -14,6 +14,7 @@ from toolwitness.sdk.instrument import registry
 ENUMS = [
     enums.RunOutcome,
     enums.OutcomeSource,
+    enums.StopReason,
     enums.DecisionFinish,
     enums.Exposure,
     enums.GateKind,
@@ -22,6 +23,9 @@ ENUMS = [
     enums.AttemptStatus,
     enums.Known,
     enums.ObservationStatus,
+    enums.CommitLevel,
+    enums.ItemStatus,
+    enums.Cancellation,
     enums.SideEffect,
     enums.PrivacyClass,
 ]

@@ -33,7 +33,7 @@ class Collector:
     """One database file, the one writer to it, and the limits for what is let in.
 
     The parts exist between `open` and `close`, which `lifespan` calls around an application's life; routes may be made
-    before that. `hosts` are further names for the `Host` header, beside the loopback's.
+    before that. `hosts` are further names for the `Host` header, beside the loopback's; `open_timeout_s` is as in `Store.open`.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Collector:
         body_bytes: int = 64 * MIB,
         queue_bytes: int = 64 * MIB,
         derive_every_s: float = 60.0,
+        open_timeout_s: float | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.path = Path(path)
@@ -55,6 +56,7 @@ class Collector:
         self.decoders = anyio.CapacityLimiter(_DECODERS)
         self._queue_bytes = queue_bytes
         self._derive_every_s = derive_every_s
+        self._open_timeout_s = open_timeout_s
         self._clock = clock
         self._started_ns = 0
         self._open: tuple[Store, Writer] | None = None
@@ -83,7 +85,7 @@ class Collector:
         """
         if self._open is not None:
             return
-        store = Store.open(self.path, clock=self._clock)
+        store = Store.open(self.path, clock=self._clock, open_timeout_s=self._open_timeout_s)
         store.derive_open()
         self._open = store, Writer(store, limit_bytes=self._queue_bytes)
         self._started_ns = self._clock()

@@ -36,6 +36,7 @@ class Write(StrEnum):
     BEGIN_READING = "begin_reading"
     CLEAR_RULES = "clear_rules"
     COUNT_INGEST = "count_ingest"
+    COUNT_OVERDUE = "count_overdue"
     COUNT_REDACTIONS = "count_redactions"
     DERIVE_CALLS = "derive_calls"
     FILL_RULES = "fill_rules"

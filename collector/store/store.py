@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -25,7 +26,7 @@ from toolwitness.collector.store.queries import Write, execute
 from toolwitness.collector.store.receipt import Receipt
 from toolwitness.collector.store.redactions import Redactions
 from toolwitness.collector.store.rules import refresh_rules
-from toolwitness.collector.store.version import check_version, create
+from toolwitness.collector.store.version import check_version, create, read_meta, write_meta
 from toolwitness.model.exceptions import StoreHeldError, StoreMissingError, StoreVersionError
 
 T = TypeVar("T")
@@ -48,6 +49,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+_OPEN_TIMEOUT_KEY = "open_timeout_ns"
+_OPEN_TIMEOUT_NS = 15 * 60 * 10**9
 _MAGIC = b"DUCK"
 _MAGIC_AT = 8
 _PID = re.compile(r"\(PID (\d+)\)")
@@ -115,14 +118,15 @@ class Store:
         connection: duckdb.DuckDBPyConnection,
         *,
         clock: Callable[[], int],
-        open_timeout_s: float,
+        open_timeout_s: float | None,
         read_only: bool = False,
     ) -> None:
         self.path = path
         self.read_only = read_only
         self._connection = connection
         self._clock = clock
-        self._open_timeout_ns = round(open_timeout_s * 1e9)
+        self._given_timeout_ns = None if open_timeout_s is None else round(open_timeout_s * 1e9)
+        self._open_timeout_ns = _OPEN_TIMEOUT_NS
         self._lock = _write_locks.setdefault(path.resolve(), threading.Lock())
         self._process = os.getpid()
         leave = weakref.WeakMethod(self._leave_to_parent)  # the registration lasts as long as the process, the store may not
@@ -139,12 +143,13 @@ class Store:
         *,
         read_only: bool = False,
         clock: Callable[[], int] = time.time_ns,
-        open_timeout_s: float = 900.0,
+        open_timeout_s: float | None = None,
     ) -> Store:
         """Open a database file, and make it where there is none.
 
         `clock` gives nanoseconds since 1970 (UTC); an attempt that is open for longer than `open_timeout_s` seconds counts
-        as given up. A read-only store works while no process has the file open for writing. Raises StoreHeldError, naming
+        as given up. The file keeps that for those who open it without one; where nobody gave one it is a quarter of an hour.
+        A read-only store works while no process has the file open for writing. Raises StoreHeldError, naming
         process and URL, where another has; StoreVersionError where the file is not a store of this schema version, or no
         file; and StoreMissingError where a file to be read only, or the folder of one to be made, does not exist.
         """
@@ -158,10 +163,17 @@ class Store:
             raise
         return store
 
+    @classmethod
+    def try_to_judge(cls, path: str | Path, *, clock: Callable[[], int] = time.time_ns) -> None:
+        """Judge the open calls of a file that nobody serves by the time that it is now, where it can be written at all."""
+        with contextlib.suppress(StoreHeldError, StoreVersionError, duckdb.Error):
+            cls.open(path, clock=clock).close()
+
     def _prepare(self, *, read_only: bool) -> None:
         if read_only:
             if not self.read(lambda cursor: check_version(cursor, self.path)):
                 raise StoreMissingError(f"{self.path} holds no tables yet; record or import into it first")
+            self.read(self._read_timeout)
             return
         remove_draft(self.path)
         self._transact(self._bring_up)
@@ -171,8 +183,16 @@ class Store:
     def _bring_up(self, cursor: duckdb.DuckDBPyConnection) -> None:
         if not check_version(cursor, self.path):
             create(cursor)
+        if self._given_timeout_ns is not None:
+            write_meta(cursor, _OPEN_TIMEOUT_KEY, str(self._given_timeout_ns))
+        self._read_timeout(cursor)
         refresh_rules(cursor)
         self._judge_open(cursor)
+
+    def _read_timeout(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Judge by what the file says, so that whoever opens it comes to the same."""
+        kept = read_meta(cursor, _OPEN_TIMEOUT_KEY)
+        self._open_timeout_ns = _OPEN_TIMEOUT_NS if kept is None else int(kept)
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         if self._process != os.getpid():
@@ -251,6 +271,11 @@ class Store:
     def _judge_open(self, cursor: duckdb.DuckDBPyConnection) -> int:
         values = {"now": self._clock(), "open_timeout": self._open_timeout_ns}
         return int(execute(cursor, Write.JUDGE_OPEN, values).fetchall()[0][0])
+
+    def overdue(self) -> int:
+        """How many calls are said to be pending although their last attempt is open for too long by now."""
+        values = {"now": self._clock(), "open_timeout": self._open_timeout_ns}
+        return self.read(lambda cursor: int(execute(cursor, Write.COUNT_OVERDUE, values).fetchall()[0][0]))
 
     def close(self) -> None:
         """Close the file; what was written stays. A second call does nothing."""

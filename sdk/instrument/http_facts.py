@@ -3,6 +3,9 @@
 They are no calls of their own. Of each it is kept whether it left the process and with which status it was answered; never a
 URL, a header or a body. A request that only failed to connect proves that nothing was sent, if it is what the attempt ended
 by and if every other request of the attempt failed in that way too. All else that is not known stays unknown.
+
+A function may catch what its request raised and give words instead. Requests by a method that may write are remembered by how
+they ended, so that its words are not taken for an answer that never came (ADR 0027).
 """
 
 from __future__ import annotations
@@ -13,19 +16,29 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from itertools import count
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolwitness.model.enums import Known
+from toolwitness.model.enums import AttemptStatus, ErrorClass, Known
 from toolwitness.sdk import calls, context
-from toolwitness.sdk.calls import AttemptScope, Witness
+from toolwitness.sdk.calls import AttemptScope
 from toolwitness.sdk.guard import reading_guard
-from toolwitness.sdk.instrument.patching import Patches, Wrapper
+from toolwitness.sdk.instrument.patching import Patches, Wrapper, argument
 from toolwitness.sdk.raised import explicit_causes
+
+if TYPE_CHECKING:
+    from toolwitness.sdk.failures import Witness
 
 _TRANSPORT = "http"
 _DEEPEST = 64
 """Scopes around a request that are looked at."""
 _numbers = count(1)
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""RFC 9110, 9.2.1: methods that ask for no change."""
+_ELSEWHERE = frozenset({307, 308})
+"""The same request is sent again to another place, and that answer counts."""
+_ACCEPTED, _FIRST_REFUSAL, _FIRST_ERROR = 202, 400, 500
+_UNTRUSTED = frozenset({408, 429})
+"""Answers that are refusals by their number and may come from whatever stands before the service."""
 
 Exceptions = tuple[type[BaseException], ...]
 
@@ -37,7 +50,7 @@ class Requests:
     requests nor exceptions are kept, so that nothing lives longer than without us.
     """
 
-    __slots__ = ("_also", "_connecting_failed", "_open", "_sent", "latest", "left")
+    __slots__ = ("_accepted", "_also", "_broke", "_connecting_failed", "_failed", "_open", "_sent", "_worked", "latest", "left")
 
     def __init__(self, also: Witness | None) -> None:
         self._also = also
@@ -48,6 +61,9 @@ class Requests:
         self._open: set[int] = set()
         self._sent: list[int] = []
         self._connecting_failed: set[type[BaseException]] = set()
+        # Of requests that may write: whether one was done, was last only accepted, failed at all, and what one broke off by.
+        self._worked = self._accepted = self._failed = False
+        self._broke: tuple[AttemptStatus, str] | None = None
 
     def begin(self, number: int) -> None:
         """A request is about to be sent."""
@@ -66,9 +82,28 @@ class Requests:
             self._connecting_failed.add(unsent)
         self._open.discard(number)
 
-    def __call__(self, error: BaseException) -> dict[str, Any]:
-        """What it means that the attempt ended by this exception: nothing was sent where all there was could not connect."""
+    def answered(self, status: int) -> None:
+        """A request that may write was answered with this status."""
+        if status in _ELSEWHERE:
+            return
+        if status < _FIRST_REFUSAL:
+            self._worked, self._accepted = True, status == _ACCEPTED
+        elif status >= _FIRST_ERROR or status in _UNTRUSTED:
+            self._broke = self._broke or (AttemptStatus.ERROR, "UntrustedStatus")
+        self._failed = self._failed or status >= _FIRST_REFUSAL
+
+    def broke_off(self, error: BaseException, *, unsent: bool) -> None:
+        """A request that may write ended by an exception; `unsent`: nothing of it left the process."""
+        self._failed = True
+        if not unsent and self._broke is None:
+            status = AttemptStatus.TIMEOUT if calls.timed_out(error) else AttemptStatus.ERROR
+            self._broke = status, type(error).__name__
+
+    def __call__(self, error: BaseException | None) -> dict[str, Any]:
+        """What it means that the attempt ended so: nothing was sent where all there was could not connect."""
         facts = {} if self._also is None else self._also(error)
+        if error is None:
+            return {**facts, **self._returned()}
         if self._open:
             return facts
         if self.left:
@@ -76,14 +111,22 @@ class Requests:
         failed = not self._connecting_failed.isdisjoint(map(type, (error, *explicit_causes(error))))
         return {**facts, "sent": Known.NO} if failed else facts
 
+    def _returned(self) -> dict[str, Any]:
+        """What it means that the function returned: where none of its requests was done, its words are in their place."""
+        told = {"only_accepted": self._accepted, "broke_off": self._broke is not None}
+        if self._worked or self._open or not self._failed:
+            return told
+        status, error_type = self._broke or (AttemptStatus.ERROR, None)
+        return {**told, "attempt_status": status, "error_class": ErrorClass.UNCLASSIFIED, "error_type": error_type}
+
 
 class Request:
     """One request; inside `with` it is being sent, and an exception that comes out of it ends it."""
 
-    __slots__ = ("_attempts", "_before", "_number", "_unsent", "left", "writes")
+    __slots__ = ("_attempts", "_before", "_number", "_safe", "_unsent", "left", "writes")
 
-    def __init__(self, attempts: list[AttemptScope], unsent: Callable[[BaseException], bool]) -> None:
-        self._attempts, self._unsent, self._number = attempts, unsent, next(_numbers)
+    def __init__(self, attempts: list[AttemptScope], unsent: Callable[[BaseException], bool], *, safe: bool) -> None:
+        self._attempts, self._unsent, self._number, self._safe = attempts, unsent, next(_numbers), safe
         self._before: Request | None = None
         self.left = False
         """Whether a part of it may have left the process."""
@@ -106,6 +149,8 @@ class Request:
             unsent = False
             with reading_guard:
                 unsent = not self.left and self._unsent(error)
+                for attempt in () if self._safe else self._attempts:
+                    _requests(attempt).broke_off(error, unsent=unsent)
             self._end(type(error) if unsent else None)
 
     def wrote(self) -> None:
@@ -120,8 +165,12 @@ class Request:
         self._end(None)
         with reading_guard:
             status = response.status_code
-            if type(status) is int and _requests(self._attempts[0]).latest == self._number:
+            if type(status) is not int:
+                return
+            if _requests(self._attempts[0]).latest == self._number:
                 self._attempts[0].learn(remote_status=status)
+            for attempt in () if self._safe else self._attempts:
+                _requests(attempt).answered(status)
 
     def _end(self, unsent: type[BaseException] | None) -> None:
         with reading_guard:
@@ -132,16 +181,17 @@ class Request:
 _sending: ContextVar[Request | None] = ContextVar("toolwitness_sending", default=None)
 
 
-def begin(unsent: Callable[[BaseException], bool]) -> Request | None:
+def begin(unsent: Callable[[BaseException], bool], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request | None:
     """The request that this code is about to send, as a fact of the attempt that it runs in; None outside of any.
 
-    `unsent` says whether an exception can only come before anything was written to a connection.
+    `unsent` says whether an exception can only come before anything was written to a connection; the rest are the arguments of
+    the wrapped method, of which the client's own request is the first.
     """
     if context.current.get() is None:
         return None
     with reading_guard:
         attempts = list(_enclosing_attempts())
-        return Request(attempts, unsent) if attempts else None
+        return Request(attempts, unsent, safe=argument(args, kwargs, 0, "request").method in _SAFE) if attempts else None
     return None
 
 
@@ -149,7 +199,7 @@ def sending(unsent: Callable[[BaseException], bool]) -> Wrapper:
     """Wraps the method of a client that sends one request and returns its response; `unsent` as for `begin`."""
 
     def send(wrapped: Callable[..., Any], _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        request = begin(unsent)
+        request = begin(unsent, args, kwargs)
         if request is None:
             return wrapped(*args, **kwargs)
         with request:

@@ -24,7 +24,7 @@ def instrument(patches: Patches, module: ModuleType) -> None:
         return isinstance(error, unsent)
 
     async def asend(wrapped: Callable[..., Any], _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        request = http_facts.begin(connecting_failed)
+        request = http_facts.begin(connecting_failed, args, kwargs)
         if request is None:
             return await wrapped(*args, **kwargs)
         with request:

@@ -86,6 +86,8 @@ def _parse(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kw
     with reading_guard:
         if handled is not None and isinstance(instance.args_schema, type):  # a schema that is data is not checked by it
             handled.passed()
+        if handled is not None and handled.call.approved:
+            handled.call.executed(parsed)
     return parsed
 
 

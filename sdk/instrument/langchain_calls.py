@@ -76,7 +76,10 @@ class Handling:
                 if not self.call.asked:
                     self.call.gate("confirmation", "needs_approval")
                 return
-            self.call.fail(error, final=True)
+            if isinstance(error, PermissionError) and not self.call.begun:
+                self.call.gate("authorization", "deny", reason="permission_error")
+            else:
+                self.call.fail(error, final=True)
         self.call.close()
 
     def returned(self, result: Any) -> None:

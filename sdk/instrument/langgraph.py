@@ -11,7 +11,7 @@ from toolwitness.sdk import context
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.langchain_calls import Handling, call_of_message, interrupts, words_error
 from toolwitness.sdk.instrument.patching import Patches, argument
-from toolwitness.sdk.instrument.tools import agent_run
+from toolwitness.sdk.instrument.tools import agent_run, stop_proposed
 from toolwitness.sdk.scope import NO_SCOPE
 from toolwitness.sdk.scopes import RunScope
 
@@ -59,6 +59,8 @@ def _graph_run(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ite
         with reading_guard:
             if not interrupts(error):
                 run.finish("failure")
+            if type(error).__name__ == "GraphRecursionError" and isinstance(run, RunScope) and run.session is None:
+                stop_proposed(run, "budget", "recursion_limit")
         raise
     finally:
         with reading_guard:
@@ -151,8 +153,12 @@ def _answered(begun: Handling, node: Any, result: Any) -> None:
         if words_error(result) and not begun.call.begun and begun.call.tool not in node.tools_by_name:
             begun.call.gate("catalog", "deny", reason="unknown_tool")
             begun.call.close()
-        else:
-            begun.returned(result)
+            return
+        if not begun.call.begun and not begun.over and not begun.call.asked:
+            # Middleware answered in the tool's place, whatever it did for that.
+            verdict = "deny" if words_error(result) else "skip"
+            begun.call.gate("policy", verdict, reason="answered_by_middleware", observed=True)
+        begun.returned(result)
 
 
 # -- approvals -----------------------------------------------------------------------------------------------------
@@ -180,7 +186,9 @@ def _decided(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], 
     del instance
     decided = wrapped(*args, **kwargs)
     with reading_guard:
-        _decide(argument(args, kwargs, 1, "tool_call"), allowed=decided[1] is None)
+        decision = argument(args, kwargs, 0, "decision")
+        edited = decision["edited_action"]["args"] if decision["type"] == "edit" else None
+        _decide(argument(args, kwargs, 1, "tool_call"), allowed=decided[1] is None, edited=edited)
     return decided
 
 
@@ -191,8 +199,10 @@ def _resolved(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...],
     with reading_guard:
         request = argument(args, kwargs, 0, "request")
         call = call_of_message(request.tool_call)
-        if call.asked:
-            _decide(request.tool_call, allowed=type(resolved).__name__ != "ToolMessage")
+        if call.asked and type(resolved).__name__ == "ToolMessage":
+            _decide(request.tool_call, allowed=False)
+        elif call.asked:
+            _decide(request.tool_call, allowed=True, edited=None if resolved[1] is None else resolved[1]["args"])
     return resolved
 
 
@@ -208,8 +218,12 @@ def _limited(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], 
     return parts
 
 
-def _decide(tool_call: Any, *, allowed: bool) -> None:
+def _decide(tool_call: Any, *, allowed: bool, edited: Any = None) -> None:
+    """Record what a person decided; `edited` are the arguments that stand in the place of those proposed."""
     call = call_of_message(tool_call)
+    if allowed and edited is not None:
+        call.gate("confirmation", "modify", arguments=edited)
+        return
     call.gate("confirmation", "allow" if allowed else "deny")
     if not allowed:
         call.close()

@@ -12,10 +12,10 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-from toolwitness.sdk.calls import AttemptScope, CallScope, timed_out
+from toolwitness.sdk.calls import CALLED_OFF, AttemptScope, CallScope, timed_out
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.patching import Patches, argument
-from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments
+from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments, stop_proposed
 from toolwitness.sdk.scopes import RunScope
 
 
@@ -47,6 +47,8 @@ class _Running:
             self.attempt.close()
 
 
+_STOPS = {"MaxTurnsExceeded": ("budget", "max_turns"), "InputGuardrailTripwireTriggered": ("policy", "input_guardrail")}
+"""What ends a run before calls that were proposed in it, by the framework's exception."""
 _CHECKS = "agents.tool"
 """The module of the implementation that checks its arguments."""
 _running: ContextVar[_Running | None] = ContextVar("toolwitness_openai_agents", default=None)
@@ -115,18 +117,24 @@ async def _awaited(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, 
         try:
             return await wrapped(*args, **kwargs)
         except Exception as error:
-            _unknown_tools(run, error)
+            _stopped(run, error)
             raise
+
+
+def _stopped(run: RunScope, error: Exception) -> None:
+    with reading_guard:
+        _unknown_tools(run, error)
+        if type(error).__name__ in _STOPS:
+            stop_proposed(run, *_STOPS[type(error).__name__])
 
 
 def _unknown_tools(run: RunScope, error: Exception) -> None:
     """The framework ends the run where the model calls a tool that the agent does not have."""
-    with reading_guard:
-        if type(error).__name__ == "ModelBehaviorError":
-            for call in list(run.open_calls.values()):
-                if error.args and f"Tool {call.tool} not found in agent" in error.args[0]:
-                    call.gate("catalog", "deny", reason="unknown_tool")
-                    call.close()
+    if type(error).__name__ == "ModelBehaviorError":
+        for call in list(run.open_calls.values()):
+            if error.args and f"Tool {call.tool} not found in agent" in error.args[0]:
+                call.gate("catalog", "deny", reason="unknown_tool")
+                call.close()
 
 
 def _streamed(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -152,7 +160,7 @@ def _over(run: RunScope, task: Any) -> None:
     with reading_guard:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
-            _unknown_tools(run, error)
+            _stopped(run, error)
             run.finish("failure")
     run.close()
 
@@ -191,6 +199,10 @@ def _raised(running: _Running, error: BaseException) -> None:
         call.gate("output_validation", "deny", reason="tool_output_guardrail")
     elif running.attempt is None and running.error is not None:
         refuse_arguments(call, running.error.__cause__, running.arguments)
+    elif running.attempt is None and isinstance(error, Exception):
+        call.gate("policy", "deny", reason="hook")  # all else that may raise before the tool is invoked
+    elif running.attempt is None and isinstance(error, CALLED_OFF):
+        call.cancel()  # every invocation of its function would have been an attempt
     else:
         call.fail(running.error or error)
     call.close()

@@ -15,7 +15,7 @@ import wrapt
 from toolwitness.sdk.calls import CallScope
 from toolwitness.sdk.guard import reading_guard
 from toolwitness.sdk.instrument.patching import Patches, argument
-from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments
+from toolwitness.sdk.instrument.tools import agent_run, call_of, refuse_arguments, stop_proposed
 from toolwitness.sdk.scopes import RunScope
 
 _INVALID_JSON = "INVALID_JSON"
@@ -69,13 +69,18 @@ class _InRun(wrapt.ObjectProxy[Any]):
         try:
             swallowed = await self.__wrapped__.__aexit__(kind, error, trace)
         except BaseException as raised:
-            self._self_run.__exit__(type(raised), raised, raised.__traceback__)
+            self._end(type(raised), raised, raised.__traceback__)
             raise
         if swallowed:
-            self._self_run.__exit__(None, None, None)
+            self._end(None, None, None)
         else:
-            self._self_run.__exit__(kind, error, trace)
+            self._end(kind, error, trace)
         return swallowed
+
+    def _end(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if type(error).__name__ == "UsageLimitExceeded":
+            stop_proposed(self._self_run, "budget", "usage_limit")
+        self._self_run.__exit__(kind, error, trace)
 
 
 def _call(part: Any) -> CallScope:
@@ -113,7 +118,8 @@ def _judged(call: CallScope, validated: Any, *, approved: bool) -> None:
     kind = getattr(validated.tool.tool_def, "kind", None)
     deferral = getattr(validated, "deferral", None)  # older versions have none
     if approved:
-        call.gate("confirmation", "allow")
+        # Who approves may put other arguments in the place of those proposed.
+        call.gate("confirmation", "allow", arguments=validated.call.args or {})
     elif kind == "unapproved" or type(deferral).__name__ == "ApprovalRequired":
         call.gate("confirmation", "needs_approval")
     elif kind == "external" or deferral is not None:

@@ -59,6 +59,18 @@ def call_of(tool: str, arguments: Any, *, id: str | None = None) -> CallScope:  
     return cast("CallScope", NO_SCOPE)
 
 
+def stop_proposed(run: RunScope, kind: str, reason: str) -> None:
+    """Record that a framework ended an agent's run before it ran the calls that were still proposed in it, and end them.
+
+    What it began to run, or holds back for somebody's answer, is not stopped by that.
+    """
+    with reading_guard:
+        for call in list(run.open_calls.values()):
+            if call.run is run and not call.begun and not call.held:
+                call.gate(kind, "deny", reason=reason)
+                call.close()
+
+
 def refuse_arguments(call: CallScope, error: Any, arguments: Any = None) -> None:
     """Record that a framework refused a call's arguments, and end it.
 

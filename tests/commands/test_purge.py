@@ -174,6 +174,7 @@ def test_an_empty_journal_is_no_copy(db, cli):
     """An agent that is at rest has nothing to send."""
     journal = Journal(Path(os.environ["TOOLWITNESS_STATE_DIR"]))
     journal.started(OpenAttempt("call", "beta", "t" * 32, "a" * 16, "s" * 16, 1, "", "pay", 1))
+    journal.delivered(["a" * 16])
     journal.close()
 
     assert json.loads(cli("purge", "--db", db, "--run", "beta", "--dry-run", "--json")[1])["out_of_reach"] == []

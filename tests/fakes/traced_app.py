@@ -13,6 +13,7 @@ import json
 import random
 import re
 import sys
+from pathlib import Path
 
 from opentelemetry import propagate, trace
 from opentelemetry.sdk.resources import Resource
@@ -27,8 +28,15 @@ from toolwitness.tests.fakes.orders import NAMES, Orders
 
 SCRIPTS = ("badargs", "raises")
 RATIOS = (1.0, 0.5, 0.0)
-MEASURED = r'(?<=127\.0\.0\.1:)\d+|(?<="server\.port": )\d+|(?<="gen_ai\.response\.time_to_first_chunk": )[\d.e-]+'
-"""What differs from run to run: the server's port, and a time that a client measures by a clock of its own."""
+MEASURED = (
+    r'(?<=127\.0\.0\.1:)\d+|(?<="server\.port": )\d+|(?<="gen_ai\.response\.time_to_first_chunk": )[\d.e-]+'
+    r'|(?<="mcp\.session\.id": ")[\da-f-]+'
+)
+"""What differs from run to run: the server's port, a time that a client measures by a clock of its own, and a random id that
+fastmcp gives a session in memory."""
+OURS = re.escape(str(Path(toolwitness.__file__).parent / "sdk"))
+FRAMES_OF_OURS = re.compile(rf'  File "{OURS}/[^\n]*\n(?:    [^\n]*\n)*')
+"""In a stack trace that a framework records, our wrappers stand between its own functions: all that may differ there."""
 
 
 class NumberedIds(ids.IdGenerator):
@@ -94,6 +102,14 @@ class Application:
         plain, aplain = module.Client.send, module.AsyncClient.send
         module.Client.send, module.AsyncClient.send = send, asend
 
+    def exported(self):
+        """The spans so far, without our frames in their stack traces."""
+        spans = [json.loads(span.to_json()) for span in self.memory.get_finished_spans()]
+        for told in (event["attributes"] for span in spans for event in span["events"]):
+            if "exception.stacktrace" in told:
+                told["exception.stacktrace"] = FRAMES_OF_OURS.sub("", told["exception.stacktrace"])
+        return spans
+
     def play(self, agent, mode, script, ratio):
         """Run the agent once, against a server of its own, since clients keep connections; what that received."""
         server, stop = start_model_server()
@@ -124,7 +140,7 @@ def main(name, *endpoint):
     received.append(application.play(agent, agent.MODES[0], SCRIPTS[0], 1.0))
     told = {
         "received": received,
-        "exported": [json.loads(span.to_json()) for span in application.memory.get_finished_spans()],
+        "exported": application.exported(),
         "same provider": trace.get_tracer_provider() is application.provider,
         "processors": len(application.provider._active_span_processor._span_processors),  # noqa: SLF001 -- nothing public tells
         "random": random.random(),  # noqa: S311 -- whether it is the number that it would be

@@ -41,7 +41,37 @@ TABLE = [
     ("skipped by a gate", BASE._replace(gate=GateState.SKIPPED), Outcome.SKIPPED),
     ("answered well", SENT._replace(attempt=LastAttempt.OK, observation=O.OK), Outcome.SUCCEEDED),
     ("an answer seen by a bare client", BASE._replace(observation=O.OK), Outcome.SUCCEEDED),
-    ("an attempt that ended well, its result not recorded", SENT._replace(attempt=LastAttempt.OK), Outcome.SUCCEEDED),
+    ("an attempt that ended well, its result not recorded", SENT._replace(attempt=LastAttempt.OK), Outcome.INDETERMINATE),
+    (
+        "a read that ended well, its result not recorded",
+        SENT._replace(attempt=LastAttempt.OK, access=Access.READS),
+        Outcome.SUCCEEDED,
+    ),
+    (
+        "an attempt that is not there, and an answer",
+        SENT._replace(attempt=LastAttempt.UNSEEN, observation=O.OK),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "a refusal, and the attempt that it answers is not there",
+        SENT._replace(attempt=LastAttempt.UNSEEN, observation=O.ERROR),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "never sent, and whether it was tried again is not known",
+        BASE._replace(attempt=LastAttempt.RAISED, observation=O.CUT_BY_RECORDING),
+        Outcome.INDETERMINATE,
+    ),
+    (
+        "raised after sending, the call's end lost",
+        SENT._replace(attempt=LastAttempt.RAISED, observation=O.CUT_BY_RECORDING),
+        Outcome.UNKNOWN_COMMIT,
+    ),
+    (
+        "never sent, and waiting for approval",
+        BASE._replace(attempt=LastAttempt.RAISED, gate=GateState.PENDING),
+        Outcome.PENDING,
+    ),
     ("ran fine and found nothing", SENT._replace(attempt=LastAttempt.OK, observation=O.EMPTY), Outcome.EMPTY),
     ("some items of a batch failed", SENT._replace(attempt=LastAttempt.OK, observation=O.PARTIAL), Outcome.PARTIAL),
     ("ran fine and said no", SENT._replace(attempt=LastAttempt.OK, observation=O.BUSINESS_ERROR), Outcome.BUSINESS_REJECTED),

@@ -26,7 +26,7 @@ def fixture_source_of(stored):
     opened = []
 
     def source_of(history):
-        opened.append(open_source(stored(history)))
+        opened.append(open_source(stored(history), clock=lambda: history.now_ns))
         return opened[-1].__enter__()
 
     yield source_of

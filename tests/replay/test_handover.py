@@ -4,7 +4,7 @@ import pytest
 
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, RunOutcome, SideEffect, StopReason
 from toolwitness.model.exceptions import RunNotFoundError
-from toolwitness.replay.handover import handover, is_confirmed, is_not_executed, is_to_reconcile
+from toolwitness.replay.handover import handover, is_confirmed, is_not_executed, is_to_reconcile, left_of
 from toolwitness.replay.submissions import STATES, submissions
 from toolwitness.tests.factories import History
 
@@ -100,11 +100,12 @@ def test_limits_stand_beside_what_was_used(history, source_of):
 
     left = handover(source_of(history), "run-1")
 
-    assert [(one.name, one.limit, one.used, one.left) for one in left.limits] == [
+    assert [(one.name, one.limit, one.used, left_of(one)) for one in left.budget] == [
         ("calls", 9, 9, 0),
         ("attempts", 40, 5, 35),
         ("cost", 2.5, 1.5, 1.0),
         ("bytes", 100, None, None),
+        ("seconds", None, 1, None),
         ("objects", None, 3, None),
     ]
     assert [need.what for need in left.needed if need.step == "limit"] == [
@@ -123,7 +124,11 @@ def test_a_run_whose_own_record_never_came_may_still_go_on(source_of):
 
     left = handover(source_of(history), "lost")
 
-    assert (left.stopped_by, left.outcome, left.seconds, left.limits) == ("unknown", "unknown", None, ())
+    assert (left.stopped_by, left.outcome, [one.used for one in left.budget if one.name == "seconds"]) == (
+        "unknown",
+        "unknown",
+        [None],
+    )
     assert "Whether the run has ended: its own record never came." in left.unknown
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from toolwitness.model.enums import AttemptStatus, DecisionFinish, Known, ObservationStatus, Origin, RunOutcome, Validity
 from toolwitness.model.exceptions import RunNotFoundError
+from toolwitness.model.names import PROCESS_DIED
 from toolwitness.model.records import ArgumentCheck, Failure, Hit, LeafOrigin, Removal
 from toolwitness.replay.runs import find_run, replay_run
 from toolwitness.tests.factories import SECOND_NS, History
@@ -114,6 +115,16 @@ def test_an_announced_attempt_that_never_arrived_is_open(history, source_of):
 
     assert [(a.status, a.sent, a.duration_ms) for a in first.attempts] == [("open", "unknown", None)]
     assert [(a.status, a.duration_ms) for a in second.attempts] == [("ok", 1000.0)]
+
+
+def test_how_long_an_attempt_of_a_dead_process_took_is_not_known(history, source_of):
+    """It is recorded until its death was found, which is no duration."""
+    lost = history.call("run-1", "pay", ObservationStatus.NONE)
+    history.attempt("run-1", lost, AttemptStatus.ERROR, error_type=PROCESS_DIED)
+
+    ((attempt,),) = (call.attempts for call in replay_run(source_of(history), "run-1").calls)
+
+    assert (attempt.status, attempt.error_type, attempt.duration_ms) == ("error", "ProcessDied", None)
 
 
 def test_later_use_points_at_calls_and_decisions(history, source_of):

@@ -2,8 +2,10 @@
 
 import pytest
 
-from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, SideEffect
+from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.exceptions import CallNotFoundError
+from toolwitness.model.records import AttemptStart
+from toolwitness.replay.accounts import committed
 from toolwitness.replay.submissions import STATES, state_counts, submission, submissions
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, History
 
@@ -163,17 +165,30 @@ def test_nobody_declared_is_an_unknown_owner(history, source_of):
     assert one.not_found == '"Not found" settles nothing: the tool does not declare after how long it would (settle_after).'
 
 
+def test_where_a_call_lost_its_own_word_the_tool_s_other_calls_name_the_owner(history, source_of):
+    """A process that dies never sends the call's record; that it is taken from others is said."""
+    history.attempt("run-1", pay(history, owner="payments on call"))
+    fields = {"tool": "pay", "server": "bank", "side_effect": SideEffect.WRITE}
+    started = AttemptStart(run_id="run-1", call_id="00000000000000cc", attempt_ordinal=1, **fields)
+    history.add(started, parent="00000000000000aa")
+
+    one = only(submissions(source_of(history)))
+
+    assert (one.call, one.owner) == ("00000000000000cc", "payments on call")
+    assert "Whether it names the same owner as other calls of the tool: its own word is lost." in one.unknown
+
+
 def test_gates_and_attempts_are_told_in_a_few_words(history, source_of):
     """Each is a line."""
     call = pay(history, ObservationStatus.RAISED, error_class=ErrorClass.UNKNOWN_COMMIT)
     history.gate("run-1", call, "confirmation", "needs_approval")
-    history.gate("run-1", call, "confirmation", "allow", approver="ana")
+    history.gate("run-1", call, "confirmation", "allow", approver="ana", approved_arguments_digest="x")
     history.attempt("run-1", call, AttemptStatus.ERROR, sent="no", error_type="ConnectError")
     history.attempt("run-1", call, AttemptStatus.TIMEOUT, sent="yes", retry_reason="connect", remote_reference="T-1")
 
     one = only(submissions(source_of(history)))
 
-    assert one.gates == ("confirmation: needs_approval", "confirmation: allow (by ana)")
+    assert one.gates == ("confirmation: needs_approval", "confirmation: allow (by ana, of the arguments proposed)")
     assert one.attempts == (
         "1: failed, never sent (ConnectError, 1,000 ms)",
         "2: timed out, sent (reference T-1, 1,000 ms, again because of connect)",
@@ -307,6 +322,14 @@ def test_what_was_found_since_is_told(history, source_of):
 
     assert (one.state, one.outcome, one.settled, one.retry) == ("failed", "failed", "not_committed", "safe")
     assert any(sentence.endswith("not_committed.") for sentence in one.known)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_says_whether_it_took_effect(outcome):
+    """None is left to a default, which could turn what nobody knows into a no."""
+    row = {"state": "", "outcome": outcome, "attempts": 1, "last_effect": "none", "earlier_effect": "none", "settled": ""}
+
+    assert committed(row) in {"yes", "no", "says_no", "partly", "unknown"}
 
 
 def test_one_call_comes_with_its_replay(history, source_of):

@@ -52,6 +52,14 @@ def _live(tmp_path):
     setup.stop()
 
 
+@pytest.fixture(name="telemetry", params=["off", "on"])
+def _telemetry(request):
+    """Every truth that uses it holds with telemetry off and on."""
+    if request.param == "on":
+        request.getfixturevalue("live")
+    return request.param
+
+
 @pytest.fixture(name="collector")
 def _collector():
     """`collector(status=500)` starts one that answers so; they end with the test."""

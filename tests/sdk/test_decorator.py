@@ -229,6 +229,32 @@ def test_how_a_tool_broke(live, error, attempt, observation):
     assert "secret text" not in str(live())
 
 
+@pytest.mark.parametrize("tool", [fetch, count, stream], ids=lambda tool: tool.__name__)
+def test_arguments_that_no_signature_takes_are_a_gate_without_an_attempt(live, tool):
+    """Nothing of it ran: there was not even a coroutine or generator."""
+    with toolwitness.run("t"), pytest.raises(TypeError):
+        tool(colour="blue")
+    (gate,) = [record for record in live("gate") if record.gate_mode == "enforced"]
+
+    assert (str(gate.gate_kind), str(gate.verdict), gate.reason_code) == ("input_validation", "deny", "signature")
+    assert (len(live("attempt")), str(live("call")[0].observation)) == (0, "none")
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_function_that_its_arguments_did_not_reach_did_nothing(live, inside):
+    """A TypeError of its own proves nothing."""
+
+    @toolwitness.tool(side_effect="write")
+    def pay(amount):
+        return amount + "cents"
+
+    with pytest.raises(TypeError):
+        pay(1) if inside else pay(1, colour="blue")
+    (attempt,) = live("attempt")
+
+    assert (attempt.effect_ruled_out, str(attempt.sent)) == ((False, "unknown") if inside else (True, "no"))
+
+
 def test_a_stream_is_observed_as_the_items_it_gave(live):
     """What was read of a generator is its result, also when the reader stopped early."""
     steps = count(10)

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from toolwitness.collector.store.store import Store
+
 EXIT_LIMIT_S = 3.0  # two seconds of ours, and what ending Python takes on a busy machine
 
 
@@ -130,35 +132,209 @@ def test_forked_children_deliver(tmp_path, collector):
     ]
 
 
+PATIENT = {"TOOLWITNESS_EXIT_TIMEOUT": "20", "TOOLWITNESS_EXPORT_TIMEOUT": "20"}  # on a busy machine
+KILLED = """
+    import os, signal
+    from toolwitness.sdk.state import Journal
+    def die(*_): os.kill(os.getpid(), signal.SIGKILL)
+    toolwitness.instrument({how})
+    @toolwitness.tool(side_effect="write")
+    def pay(amount):
+        {inside}
+        return {{"ok": True}}
+    pay(5)
+    {after}
+"""
+
+
+def kill(tmp_path, *, how="", inside="pass", after="", **environment):
+    """An agent that pays and is killed at the given place."""
+    done, _ = run_agent(KILLED.format(how=how, inside=inside, after=after), tmp_path=tmp_path, **{**PATIENT, **environment})
+    return done
+
+
+def take_over(tmp_path, how="", **environment):
+    """A later process, which ends once it has told what others left open."""
+    code = f"from toolwitness.sdk import setup; toolwitness.instrument({how}); setup._Active.adopting.join(30)"
+    return run_agent(code, tmp_path=tmp_path, **PATIENT, **environment)[0]
+
+
+def journals(tmp_path):
+    """The journals that there are."""
+    return list((tmp_path / "state" / "journal").rglob("*.*"))
+
+
+def told(span):
+    """The texts that a span says."""
+    return {one.key: one.value.string_value for one in span.attributes}
+
+
 def test_a_killed_process_leaves_its_open_write_to_the_next(tmp_path, collector):
     """An attempt that was running at kill -9 is shipped by a later process to the same collector, as ended by the death."""
     server = collector()
-    killed, _ = run_agent(
-        """
-        import os, signal
-        toolwitness.instrument()
-        @toolwitness.tool(side_effect="write")
-        def pay(amount): os.kill(os.getpid(), signal.SIGKILL)
-        pay(5)
-        """,
-        tmp_path=tmp_path,
-        TOOLWITNESS_ENDPOINT=server.url,
-    )
-    elsewhere, _ = run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
-    done, _ = run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    killed = kill(tmp_path, inside="die()", TOOLWITNESS_ENDPOINT=server.url)
+    elsewhere = take_over(tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
+    before_ns = time.time_ns()
+    done = take_over(tmp_path, TOOLWITNESS_ENDPOINT=f"{server.url}/")
 
     assert (killed.returncode, elsewhere.returncode, done.returncode) == (-9, 0, 0)
     assert server.names() == ["attempt_start 1", "attempt 1"]
-    started, ended = [{a.key: a.value.string_value for a in span.attributes} for span in server.spans]
-    assert (started["gen_ai.tool.name"], ended["error.type"]) == ("pay", "ProcessDied")
-    assert list((tmp_path / "state" / "journal").rglob("*.jsonl")) == []
+    started, ended = server.spans
+    assert (told(started)["gen_ai.tool.name"], told(ended)["error.type"]) == ("pay", "ProcessDied")
+    assert ended.start_time_unix_nano == started.start_time_unix_nano < before_ns < ended.end_time_unix_nano
+    assert journals(tmp_path) == []
+
+
+@pytest.mark.parametrize("after", ["toolwitness.flush(20); die()", ""], ids=["killed", "ended"])
+def test_what_a_dead_collector_did_not_take_is_told_by_the_next_process(tmp_path, collector, after):
+    """A payment that went well but was never delivered is an unknown one, also after a normal end; never nothing at all."""
+    server = collector(status=503)
+    kill(tmp_path, after=after, TOOLWITNESS_ENDPOINT=server.url)
+    run_agent("toolwitness.instrument()", tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    kept = len(journals(tmp_path))
+    server.status = 200
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+
+    assert kept == 1
+    assert server.names() == ["attempt_start 1", "attempt 1"]
+    assert told(server.spans[1])["error.type"] == "ProcessDied"
+    assert journals(tmp_path) == []
+
+
+def test_a_collector_that_comes_back_is_told_by_the_process_that_took_over(tmp_path, collector):
+    """What it took over is not for a later process alone: it delivers it when it can."""
+    server = collector(status=503)
+    kill(tmp_path, inside="die()", TOOLWITNESS_ENDPOINT=server.url)
+    environ = {**os.environ, "TOOLWITNESS_STATE_DIR": str(tmp_path / "state"), "TOOLWITNESS_ENDPOINT": server.url}
+    environ |= PATIENT
+    code = "import sys, toolwitness; toolwitness.instrument(); sys.stdin.readline()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, env=environ, cwd=tmp_path) as living:
+        while not server.headers_seen:
+            time.sleep(0.01)
+        server.status = 200
+        while not server.spans:
+            time.sleep(0.01)
+        living.stdin.close()
+
+    assert server.names() == ["attempt_start 1", "attempt 1"]
+    assert journals(tmp_path) == []
+
+
+def test_what_was_delivered_before_the_crash_is_not_told_again(tmp_path, collector):
+    """The journal says that it was, so the next process has only a file to remove."""
+    server = collector()
+    kill(tmp_path, after="toolwitness.flush(20); die()", TOOLWITNESS_ENDPOINT=server.url)
+    names = server.names()
+    left = len(journals(tmp_path))
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+
+    assert (left, len(names), server.names()) == (1, 3, names)
+    assert journals(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "outcome"),
+    [
+        ({"inside": "die()"}, "unknown_commit"),
+        ({"after": "die()"}, "unknown_commit"),
+        ({"after": "Journal.delivered = die; toolwitness.flush(20)"}, "succeeded"),
+        ({"after": "toolwitness.flush(20); die()"}, "succeeded"),
+    ],
+    ids=["running", "undelivered", "delivered, not noted", "noted"],
+)
+def test_wherever_a_process_is_killed_its_payment_is_known(tmp_path, where, outcome):
+    """Once a later process started, the file has the call: as it went where that was delivered, else as an unknown commit."""
+    killed = kill(tmp_path, how="db='a.duckdb', export_interval_s=0.5", **where)
+    take_over(tmp_path, "db='a.duckdb'")
+    store = Store.open(tmp_path / "a.duckdb", read_only=True)
+    found = store.read(lambda cursor: cursor.sql("select tool, outcome, attempts from calls").fetchall())
+    store.close()
+
+    assert killed.returncode == -9
+    assert found == [("pay", outcome, 1)]
+    assert journals(tmp_path) == []
+
+
+@pytest.mark.parametrize("payments", [1, 40, 2000])
+def test_of_many_payments_none_is_lost_in_a_crash(tmp_path, collector, payments):
+    """A process that pays without pause is killed while it delivers: every payment made is an attempt that is known."""
+    server, bank = collector(), tmp_path / "bank"
+    bank.touch()
+    code = (
+        "import toolwitness; toolwitness.instrument(export_interval_s=0.01); bank = open('bank', 'a', buffering=1)\n"
+        "@toolwitness.tool(side_effect='write')\n"
+        "def pay(): print('paid', file=bank)\n"
+        "while True: pay()"
+    )
+    environ = {**os.environ, "TOOLWITNESS_STATE_DIR": str(tmp_path / "state"), "TOOLWITNESS_ENDPOINT": server.url}
+    with subprocess.Popen([sys.executable, "-c", code], env=environ, cwd=tmp_path) as paying:
+        while bank.stat().st_size < payments * len("paid\n"):
+            time.sleep(0.001)
+        paying.kill()
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    paid = len(bank.read_text().splitlines())
+    known = {span.span_id for span in server.spans if span.name == "attempt 1"}
+
+    assert paid <= len(known) <= paid + 1
+    assert journals(tmp_path) == []
+
+
+def test_a_note_that_was_dropped_leaves_its_attempt_open(tmp_path, collector):
+    """A full queue is no proof that nothing happened: the next process tells of the attempt."""
+    server = collector()
+    run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url, TOOLWITNESS_QUEUE_BYTES="1")
+    names = server.names()
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+
+    assert (names, server.names()) == ([], ["attempt_start 1", "attempt 1"])
+
+
+def test_an_attempt_that_outlives_the_recording_is_left_to_a_later_process(tmp_path, collector):
+    """What still runs in a thread at the end, nobody waits for; while its process lives nobody takes it over either."""
+    server = collector()
+    code = """
+        import threading
+        begun, until = threading.Event(), threading.Event()
+        toolwitness.instrument()
+        @toolwitness.tool(side_effect="write")
+        def pay(): begun.set(); until.wait()
+        threading.Thread(target=pay, daemon=True).start()
+        begun.wait()
+        toolwitness.uninstrument()
+        toolwitness.instrument()
+        toolwitness.uninstrument()
+    """
+    run_agent(code, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url, **PATIENT)
+    names = server.names()
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+
+    assert (names, server.names()) == (["attempt_start 1"], ["attempt_start 1", "attempt_start 1", "attempt 1"])
+
+
+def test_more_than_the_outbox_holds_is_taken_over_in_portions(tmp_path, collector):
+    """However much was left open, all of it arrives."""
+    server = collector()
+    code = """
+        import os
+        from pathlib import Path
+        from toolwitness.sdk.state import Journal, OpenAttempt
+        journal = Journal(Path("state"), os.environ["TOOLWITNESS_ENDPOINT"])
+        for number in range(1, 12_001):
+            journal.started(OpenAttempt("c", "r", "1" * 32, f"{number:016x}", f"{number:015x}f", 1, "", "pay", number))
+        os._exit(0)
+    """
+    run_agent(code, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+    take_over(tmp_path, TOOLWITNESS_ENDPOINT=server.url)
+
+    assert len({span.span_id for span in server.spans if span.name == "attempt 1"}) == 12_000
+    assert journals(tmp_path) == []
 
 
 def test_a_clean_end_leaves_no_journal(tmp_path, collector):
     """After everything was delivered nothing is left to adopt."""
     run_agent(AGENT, tmp_path=tmp_path, TOOLWITNESS_ENDPOINT=collector().url)
 
-    assert list((tmp_path / "state" / "journal").rglob("*.jsonl")) == []
+    assert journals(tmp_path) == []
 
 
 def test_the_application_s_own_traces_stay_as_they_were(tmp_path, collector):

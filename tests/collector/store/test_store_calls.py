@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from toolwitness.collector.store.store import Store
 from toolwitness.model import codec
 from toolwitness.model.enums import Known, ObservationStatus, RecordKind, SideEffect
+from toolwitness.model.names import PROCESS_DIED
 from toolwitness.model.outcome import Access, Age, Effect, Evidence, GateState, LastAttempt, Settled, outcome
 from toolwitness.model.records import Attempt, AttemptStart, Call, Gate, Reconciliation
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, WEEK_NS, History
@@ -46,21 +47,29 @@ def gates_of(rows):
 
 
 def gate_state(rows):
-    """Which state the last verdicts come to; a call that was called off before it was dispatched is withdrawn."""
-    if any(row.get("cancellation") == "before_dispatch" for row in rows):
-        return GateState.WITHDRAWN
+    """Which state the last verdicts come to; a call that nothing stopped and that was never dispatched is withdrawn."""
     verdicts = set(gates_of(rows).values())
-    ranked = {"deny": GateState.REJECTED, "skip": GateState.SKIPPED, "needs_approval": GateState.PENDING}
-    return next((state for verdict, state in ranked.items() if verdict in verdicts), GateState.CLEAR)
+    withdrawn = "withdrawn" if any(row.get("cancellation") == "before_dispatch" for row in rows) else None
+    ranked = {
+        "deny": GateState.REJECTED,
+        "skip": GateState.SKIPPED,
+        "withdrawn": GateState.WITHDRAWN,
+        "needs_approval": GateState.PENDING,
+    }
+    return next((state for verdict, state in ranked.items() if verdict in {*verdicts, withdrawn}), GateState.CLEAR)
 
 
-def attempts_of(rows):
-    """(status, effect possible) of each attempt, in order; an announced one that never came is open."""
+def attempt_rows(rows):
+    """The row of each attempt, in order; an announced one that never came is open."""
     came = {row["span_id"] for row in rows if row["record"] == "attempt"}
     told = [row for row in rows if row["record"] == "attempt"]
     told += [row for row in rows if row["record"] == "attempt_start" and row["parent_span_id"] not in came]
-    told.sort(key=lambda row: (row["attempt_ordinal"], row["start_ns"]))
-    return [(status_of(row), row.get("sent") != "no" and not row.get("effect_ruled_out", False)) for row in told]
+    return sorted(told, key=lambda row: (row["attempt_ordinal"], row["start_ns"]))
+
+
+def is_possible(row):
+    """Whether an attempt may have taken effect."""
+    return row.get("sent") != "no" and not row.get("effect_ruled_out", False)
 
 
 def status_of(row):
@@ -82,60 +91,106 @@ def covered_until(row):
 
 def possible_effects(rows):
     """The rows of what may have taken effect: attempts and announcements, else the call itself."""
-    attempts = {row["parent_span_id"]: row for row in rows if row["record"] == "attempt_start"}
-    attempts |= {row["span_id"]: row for row in rows if row["record"] == "attempt"}
-    found = [row for row in attempts.values() if row.get("sent") != "no" and not row.get("effect_ruled_out", False)]
-    return found or [row for row in rows if row["record"] == "call"]
+    return list(filter(is_possible, attempt_rows(rows))) or [row for row in rows if row["record"] == "call"]
+
+
+def begun_until(rows):
+    """Until when all that may have taken effect had begun, as far as is known."""
+    begun = [row["start_ns"] for row in possible_effects(rows)]
+    return max([*begun, *([call_of(rows)["end_ns"]] if any(unseen_attempts(rows)) else [])], default=0)
+
+
+def ended_until(rows):
+    """Until when all that may have taken effect had ended; None where something is open or may still begin."""
+    effects = possible_effects(rows)
+    is_open = any(status_of(row) == "open" for row in effects if row["record"] != "call")
+    gone_on = any(row["start_ns"] > call_of(rows).get("end_ns", 0) for row in rows if row["record"] == "gate")
+    died = any(row.get("error_type") == "ProcessDied" for row in rows if row["record"] == "attempt")
+    over = died or (is_told(rows) and not gone_on)
+    return (
+        max(row["end_ns"] for row in effects) if effects and over and not is_open and not any(unseen_attempts(rows)) else None
+    )
 
 
 def settlement(rows):
     """What the findings come to."""
-    effects = possible_effects(rows)
     committed, denied = latest(rows, "committed"), latest(rows, "not_committed", "answer")
     if (
         denied is not None
-        and all(row["start_ns"] <= covered_until(denied) for row in effects)
+        and begun_until(rows) <= covered_until(denied)
         and (committed is None or denied["start_ns"] > committed["start_ns"])
     ):
         return Settled.NOT_COMMITTED
     if committed is not None:
         return Settled.COMMITTED
     absences = [row for row in rows if row.get("finding") == "not_committed" and row.get("basis") == "absence"]
-    ended = all(row["record"] != "attempt_start" for row in effects)
-    if any(ended and all(row["end_ns"] <= covered_until(absence) for row in effects) for absence in absences):
+    ended = ended_until(rows)
+    if ended is not None and any(ended <= covered_until(absence) for absence in absences):
         return Settled.NOT_COMMITTED
     return Settled.STILL_UNKNOWN if any(row["record"] == "reconciliation" for row in rows) else Settled.NO_FINDING
 
 
+def call_of(rows):
+    """The row of the call's own span; empty where it never came."""
+    return next((row for row in rows if row["record"] == "call"), {})
+
+
+def unseen_attempts(rows):
+    """(latest, earlier): whether the call tells of a latest attempt, and of some before it, that are not there."""
+    made = call_of(rows).get("attempts_made") or 0
+    seen = [row["attempt_ordinal"] for row in attempt_rows(rows)]
+    latest = made > max(seen, default=0)
+    return latest, made > len(seen) + latest
+
+
+def is_told(rows):
+    """Whether the call's own span knows of the latest attempt."""
+    call = call_of(rows)
+    made = call.get("attempts_made")
+    return bool(call) and (made is None or made >= max((row["attempt_ordinal"] for row in attempt_rows(rows)), default=0))
+
+
 def observation_of(rows):
-    """What came back; lost where an attempt ended well and the call's own span never came."""
-    call = next((row for row in rows if row["record"] == "call"), None)
-    if call is not None:
-        return ObservationStatus(call.get("observation", "none"))
-    lost = any(row.get("attempt_status") == "ok" for row in rows)
-    return ObservationStatus.CUT_BY_RECORDING if lost else ObservationStatus.NONE
+    """What came back; lost where the call's own span does not know of its latest attempt."""
+    if is_told(rows) or not attempt_rows(rows):
+        return ObservationStatus(call_of(rows).get("observation", "none"))
+    return ObservationStatus.NONE if status_of(attempt_rows(rows)[-1]) == "open" else ObservationStatus.CUT_BY_RECORDING
+
+
+def effects_of(rows):
+    """(latest, earlier) possible effects."""
+    latest_unseen, earlier_unseen = unseen_attempts(rows)
+    told = [(is_possible(row), (row.get("remote_status") or 0) >= 500) for row in attempt_rows(rows)]
+    before = told if latest_unseen else told[:-1]
+    last = (True, False) if latest_unseen else next(iter(told[-1:]), (False, False))
+    return last[0], earlier_unseen or all(last) or any(possible for possible, _ in before)
+
+
+def effect(possible):
+    """The word for it."""
+    return Effect.POSSIBLE if possible else Effect.NONE
 
 
 def evidence_of(rows):
     """The evidence about one call, told in plain Python; no call here is older than the time-out."""
-    attempts = attempts_of(rows)
-    status, possible = attempts[-1] if attempts else ("none", False)
-    doubtful = any(possible and status != "ok" for status, possible in attempts[:-1])
-    call = next((row for row in rows if row["record"] == "call"), {})
+    latest, earlier = effects_of(rows)
+    status = "unseen" if unseen_attempts(rows)[0] else next(map(status_of, attempt_rows(rows)[-1:]), "none")
     return Evidence(
         gate=gate_state(rows),
         attempt=LastAttempt(status),
-        last_effect=Effect.POSSIBLE if possible else Effect.NONE,
-        earlier_effect=Effect.POSSIBLE if doubtful else Effect.NONE,
+        last_effect=effect(latest),
+        earlier_effect=effect(earlier),
         observation=observation_of(rows),
-        access=Access.READS if call.get("side_effect") == "read" else Access.MAY_WRITE,
+        access=Access.READS if call_of(rows).get("side_effect") == "read" else Access.MAY_WRITE,
         settled=settlement(rows),
         age=Age.WITHIN,
     )
 
 
 SOMETIMES = {
-    "error_type": st.sampled_from([None, "TimeoutError"]),
+    "error_type": st.sampled_from([None, "TimeoutError", "ProcessDied"]),
+    "remote_status": st.sampled_from([None, None, 200, 502]),
+    "attempts_made": st.sampled_from([None, 0, 1, 2, 6]),
     "covers_until_ns": st.sampled_from([None, MONDAY_NS, MONDAY_NS + 3 * SECOND_NS]),
     "cancellation": st.sampled_from([None, None, "before_dispatch", "while_running"]),
 }
@@ -171,7 +226,7 @@ def told(history, number, call, story):
     before = len(history.rows)
     for ordinal, (kind, given_fields) in enumerate(story):
         takes = codec.FIELDS_OF[kind]
-        extra = {"attempt_ordinal": ordinal} if "attempt_ordinal" in takes else {}
+        extra = {"attempt_ordinal": ordinal + 1} if "attempt_ordinal" in takes else {}
         extra |= {"tool": "t"} if "tool" in takes else {}
         span_id, parent = f"{number:08x}{ordinal + 1:08x}", f"{number:08x}{ordinal + 101:08x}"
         history.add(RECORDS[kind](**ids, **given_fields, **extra), span_id=span_id, parent=parent)
@@ -282,6 +337,27 @@ def test_open_calls_age_while_no_process_has_the_file_open(store, path, clock, c
     assert outcomes == [("unknown_commit",)]
 
 
+def test_the_file_keeps_how_long_an_attempt_may_be_open(store, path, clock, calls):
+    """Who opens it without saying judges by what was said last, also who only reads."""
+    call = only(calls(announced().rows))
+    store.close()
+    clock.now = call["last_attempt_ns"] + TIMEOUT_NS + 1
+    answers = []
+    for said in ({"open_timeout_s": 2 * 900}, {}, {"open_timeout_s": 900}, {}):
+        opened = Store.open(path, clock=clock, **said)
+        answers += opened.read(lambda cursor: cursor.sql("select outcome from calls").fetchall())
+        opened.close()
+    clock.now -= 1
+    Store.open(path, clock=clock).close()
+    clock.now += 1
+    reading = Store.open(path, read_only=True, clock=clock)
+    overdue = reading.overdue()
+    reading.close()
+
+    assert answers == [("pending",), ("pending",), ("unknown_commit",), ("unknown_commit",)]
+    assert overdue == 1
+
+
 def test_the_attempt_that_was_announced_is_one_attempt(calls):
     """An attempt and its announcement count once, and the attempt's own word holds."""
     history = History()
@@ -291,6 +367,44 @@ def test_the_attempt_that_was_announced_is_one_attempt(calls):
     history.attempt_start(run, call, "pay", parent=attempt)
     found = only(calls(history.rows))
     assert (found["attempts"], found["last_attempt"]) == (1, "ok")
+
+
+def died(by_ns):
+    """The rows of a call whose process delivered all of it and died before it noted that, and those of who took over."""
+    history = History()
+    run = history.run("r")
+    call = history.call(run, "pay")
+    history.attempt_start(run, call, "pay", parent=history.attempt(run, call))
+    _, _, attempt, announcement = history.rows
+    lost = {"attempt_status": "error", "error_type": PROCESS_DIED, "end_ns": by_ns}
+    return history.rows, [announcement, {**attempt, **lost}]
+
+
+def test_what_a_dead_process_delivered_wins_over_who_took_over(calls):
+    """The attempt is told again by the next process, and falls out as a duplicate."""
+    own, adopted = died(MONDAY_NS + WEEK_NS)
+    before = calls(own)
+
+    assert calls(adopted) == before
+    assert only(before)["outcome"] == "succeeded"
+
+
+def test_where_who_took_over_is_first_the_attempt_is_unknown(calls):
+    """What the dead process sent came by a detour; its answer is lost then, and unknown is never wrong."""
+    own, adopted = died(MONDAY_NS + WEEK_NS)
+    alone = only(calls(adopted))
+    late = only(calls(own))
+
+    assert (alone["outcome"], alone["last_ended_ns"]) == ("unknown_commit", MONDAY_NS + WEEK_NS)
+    assert (late["outcome"], late["attempts"]) == ("unknown_commit", 1)
+
+
+def test_a_run_does_not_last_until_its_death_was_found(store, rows_of):
+    """The run of a dead process ended where it was last heard of."""
+    own, adopted = died(MONDAY_NS + WEEK_NS)
+    store.write_group([adopted])
+
+    assert rows_of("select ended_ns from runs") == [{"ended_ns": own[-1]["end_ns"]}]
 
 
 def test_a_call_without_its_own_span_takes_tool_and_times_from_the_others(calls):
@@ -332,3 +446,29 @@ def test_times_that_stand_for_an_order_have_no_week(calls):
     history.call(history.run("r"), "look")
     found = only(calls(history.rows))
     assert (found["time_known"], found["week"]) == (False, "unknown")
+
+
+def test_a_call_that_was_called_off_before_dispatch_is_cancelled(calls):
+    """While it waited for approval too; where a gate had stopped it already, that is what became of it."""
+    history = History()
+    waiting = history.call("r", "waits", ObservationStatus.NONE, cancellation="before_dispatch")
+    history.gate("r", waiting, "confirmation", "needs_approval")
+    denied = history.call("r", "denied", ObservationStatus.NONE, cancellation="before_dispatch")
+    history.gate("r", denied, "policy", "deny")
+    ran = history.call("r", "ran", ObservationStatus.OK, cancellation="after_commit")
+    history.attempt("r", ran)
+
+    found = calls(history.rows)
+
+    assert {call: row["outcome"] for call, row in found.items()} == {waiting: "cancelled", denied: "rejected", ran: "succeeded"}
+
+
+def test_what_is_learnt_of_a_call_after_its_end_counts(calls):
+    """A second span of the call that begins when the first did is the later one where it ends later."""
+    history = History()
+    call = history.call("r", "look", ObservationStatus.OK, speculative=True)
+    again = {**history.rows[-1], "span_id": "00000000000000aa", "discarded": True}
+    again["end_ns"] += 1
+
+    first = calls(history.rows)[call]["discarded"]
+    assert (first, calls([again])[call]["discarded"]) == (False, True)

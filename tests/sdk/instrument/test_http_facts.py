@@ -124,7 +124,7 @@ def test_an_answered_request_was_sent(session, server, status):
     """Its status stands on the attempt, whatever it says."""
     run(lambda: session().post(f"{server.url}/{status}").status_code)
 
-    assert facts(session) == ("ok", "yes", status, "http")
+    assert facts(session) == ("ok" if status < 500 else "error", "yes", status, "http")
 
 
 def test_a_refused_connection_sent_nothing(session, server):
@@ -210,7 +210,7 @@ def test_a_refusal_that_the_tool_gets_over_proves_nothing(session, server):
     run(lambda: tool(None), "answers")
     run(lambda: tool(KeyError("order")), "fails")
 
-    assert facts(session, "answers") == ("ok", "unknown", None, "http")
+    assert facts(session, "answers") == ("error", "unknown", None, "http")
     assert facts(session, "fails") == ("error", "unknown", None, "http")
 
 

@@ -145,6 +145,26 @@ def test_an_approval_holds_the_call_back_and_a_later_run_goes_on_with_it(both, m
     assert {(str(one.run_outcome), one.session) for one in runs} == {("unknown", "thread-1")}
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_arguments_that_a_person_edited_are_those_approved(both, model, mode):
+    """The tool runs with them, and the approval is not void: it was of them and not of those proposed."""
+    review = HumanInTheLoopMiddleware(interrupt_on={"submit_refund": True}, **mode)
+    tools = [StructuredTool.from_function(refund, name="submit_refund")]
+    agent = agents.make(model.url, tools, middleware=[review], checkpointer=InMemorySaver())
+    edited = {"name": "submit_refund", "args": {"order_id": "A-1", "amount_cents": 1}}
+    decision = {"type": "edit", "edited_action": edited}
+    with both() as recorded:
+        held = agent.invoke(agents.question("approve"), THREAD)
+        resume = {"decisions": [decision]} if not mode else {held["__interrupt__"][0].id: decision}
+        agent.invoke(Command(resume=resume), THREAD)
+        *_, call = recorded.records(RecordKind.CALL)
+        *_, gate = [one for one in recorded.records(RecordKind.GATE) if one.gate_kind == "confirmation"]
+
+    assert (str(call.observation), call.flags, str(gate.verdict)) == ("ok", (), "modify")
+    assert gate.approved_arguments_digest not in {None, call.arguments_digest}
+    assert call.executed_arguments is not None
+
+
 def test_a_tool_that_interrupts_is_held_back_and_goes_on(both, model):
     """Its first try was cancelled, not failed; the second one answers."""
 
@@ -163,6 +183,7 @@ def test_a_tool_that_interrupts_is_held_back_and_goes_on(both, model):
 
     assert attempts == ["cancelled", "ok"]
     assert str(calls[-1].observation) == "ok"
+    assert {one.cancellation for one in calls} == {None}
 
 
 class Weather(BaseTool):

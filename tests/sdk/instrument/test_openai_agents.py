@@ -158,6 +158,46 @@ def test_a_guardrail_that_stops_the_run_is_one_too(both, ask):
     assert story["calls"] == [("submit_refund", "none", 0, [("policy", "deny", "enforced")])]
 
 
+@pytest.mark.parametrize(("reached", "expected"), [(False, "before_dispatch"), (True, "while_running")])
+def test_a_run_that_is_cancelled_says_how_far_its_call_was(both, model, reached, expected):
+    """While a guardrail looked at it nothing had been dispatched; while its function ran, nobody knows what it did."""
+    framework.set_tracing_disabled(True)
+
+    async def go():
+        waits = asyncio.Event()
+
+        async def stop():
+            waits.set()
+            await asyncio.Event().wait()
+
+        @framework.tool_input_guardrail
+        async def look(data):
+            del data
+            if not reached:
+                await stop()
+            return framework.ToolGuardrailFunctionOutput.allow()
+
+        async def pay(order_id: str, amount_cents: int) -> str:
+            await stop()
+            return f"{order_id}: {amount_cents}"
+
+        tool = framework.function_tool(pay, name_override="submit_refund")
+        tool.tool_input_guardrails = [look]
+        async with openai.AsyncOpenAI(base_url=model.url + "/v1", api_key="k") as client:
+            running = asyncio.create_task(framework.Runner.run(agents.make(client, [tool]), "[script:approve]"))
+            await waits.wait()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+    with both() as recorded:
+        asyncio.run(go())
+        call, run = recorded.one(RecordKind.CALL), recorded.one(RecordKind.RUN)
+
+    assert (str(call.cancellation), len(recorded.attempts(call.call_id))) == (expected, int(reached))
+    assert (str(run.stopped_by), str(run.run_outcome)) == ("cancelled", "abandoned")
+
+
 def test_a_tool_without_the_frameworks_wrapper_is_executed_too(both, ask):
     """A `FunctionTool` made by hand is invoked without any check."""
 

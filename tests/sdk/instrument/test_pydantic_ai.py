@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from pydantic_ai import DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolDenied
+from pydantic_ai import DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolApproved, ToolDenied
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.models.test import TestModel
 
@@ -105,6 +105,20 @@ def test_an_approval_holds_the_call_back_and_a_later_run_goes_on_with_it(both, a
     assert gates_before[-1] == ("confirmation", "needs_approval", "enforced")
     assert {one.call_id for one in calls} == {held.call_id}
     assert (str(calls[-1].observation), len(attempts), [gate[1] for gate in gates if gate[0] == "confirmation"][-1]) == expected
+
+
+def test_arguments_that_a_person_put_in_place_are_those_approved(both, approving):
+    """The tool runs with them, and the approval is not void: it was of them and not of those proposed."""
+    answer = ToolApproved(override_args={"order_id": "A-1", "amount_cents": 1})
+    with both() as recorded:
+        asked = approving.run_sync("[script:approve]")
+        approvals = {part.tool_call_id: answer for part in asked.output.approvals}
+        approving.run_sync(message_history=asked.all_messages(), deferred_tool_results=DeferredToolResults(approvals=approvals))
+        proposed, *_, call = recorded.records(RecordKind.CALL)
+        *_, gate = [one for one in recorded.records(RecordKind.GATE) if one.gate_kind == "confirmation"]
+
+    assert (str(call.observation), call.flags, gate.reason_code) == ("ok", (), None)
+    assert gate.approved_arguments_digest not in {None, proposed.arguments_digest}
 
 
 def test_a_model_without_a_client_has_calls_without_a_decision(instrument):

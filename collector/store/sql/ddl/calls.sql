@@ -43,6 +43,7 @@ create table calls (
     items_total bigint,
     items_failed bigint,
     items_unknown bigint,
+    attempts_made bigint,
     cancellation varchar,
     -- who must act where it is in doubt; seconds after which "not found" proves that it took no effect
     owner varchar,

@@ -1,4 +1,4 @@
--- question: which schema version wrote this file, and which rules judged its calls?
+-- question: which schema version wrote this file, which rules judged its calls, and how long may an attempt be open?
 create table meta (
     key varchar not null,
     value varchar not null

@@ -6,7 +6,10 @@ select
     bool_and(coalesce(time_known, true)) as time_known,
     coalesce(arg_min(week, start_ns) filter (where record = 'run'), arg_min(week, start_ns)) as week,
     coalesce(min(start_ns) filter (where record = 'run'), min(start_ns)) as started_ns,
-    coalesce(max(end_ns) filter (where record = 'run'), max(end_ns)) as ended_ns,
+    -- The attempt of a process that died ends when that was found out, which may be days later.
+    coalesce(
+        max(end_ns) filter (where record = 'run'), max(end_ns) filter (where coalesce(error_type, '') <> 'ProcessDied'), max(end_ns)
+    ) as ended_ns,
     arg_max(agent, end_ns) filter (where record = 'run') as agent,
     arg_max(task, end_ns) filter (where record = 'run') as task,
     arg_max(task_category, end_ns) filter (where record = 'run') as task_category,

@@ -91,6 +91,7 @@ create table spans (
     items_failed bigint,
     items_unknown bigint,
     item_statuses varchar[],
+    attempts_made bigint,
     cancellation varchar,
     owner varchar,
     settle_after_s double,

@@ -15,9 +15,17 @@ keyed as (
     from tried
     group by 1
 ),
+-- Whom the latest call of a tool names: where a process died, the call's own word is lost.
+owners as (
+    select server, tool, arg_max(owner, started_ns) as tool_owner
+    from calls
+    where owner is not null
+    group by 1, 2
+),
 judged as (
     select
         c.*,
+        o.tool_owner,
         coalesce(k.one_key, c.attempts = 0 and c.key_digest is not null) as one_key,
         -- What was answered well at once was never in doubt, whatever came after it.
         c.settled <> 'no_finding' or c.outcome in ('unknown_commit', 'indeterminate')
@@ -34,6 +42,7 @@ judged as (
     from calls as c
     left join keyed as k on k.call_id = c.call_id
     left join repeated_calls as r on r.call_id = c.call_id
+    left join owners as o on o.server = c.server and o.tool = c.tool
     where c.side_effect <> 'read'
 ),
 told as (
@@ -52,7 +61,8 @@ select
         when t.outcome in ('succeeded', 'partial', 'empty') and (t.duplicate_risk or t.duplicate) and not t.same_key then 'twice'
         when t.outcome in ('failed', 'partial', 'business_rejected', 'cancelled') then 'failed'
         when t.outcome in ('rejected', 'skipped') then 'stopped'
-        else 'done'
+        when t.outcome in ('succeeded', 'empty') then 'done'
+        else 'unsettled'
     end as state
 from told as t
 left join runs as r on r.run_id = t.run_id;

@@ -47,10 +47,10 @@ with wanted as (
 )
 select
     w.call_id as call, w.run_id as run, w.source, w.task, w.session, w.agent, w.server, coalesce(w.tool, '(unknown)') as tool,
-    w.owner, w.side_effect, w.idempotent, w.state, w.outcome, w.observation, w.error_class, w.vendor_code, w.commit_level,
+    w.owner, w.tool_owner, w.side_effect, w.idempotent, w.state, w.outcome, w.observation, w.error_class, w.vendor_code, w.commit_level,
     w.attempts, w.gate_state, w.rejected_by, w.last_effect, w.earlier_effect, w.has_call_span, w.cancellation,
     w.items_total, w.items_failed, w.items_unknown,
-    w.key_digest, w.one_key, w.action_id, w.settle_after_s, w.last_ended_ns, w.settled, w.finding, w.found_by, w.found_ns,
+    w.arguments_digest, w.key_digest, w.one_key, w.action_id, w.settle_after_s, w.last_ended_ns, w.settled, w.finding, w.found_by, w.found_ns,
     w.followed_by_same_tool, w.duplicate_risk, w.duplicate, w.retried_in_doubt, w.repeat_unknown, w.repeated_by, w.repeat_took,
     a.arguments, a.flags,
     case when w.time_known then cast($now_ns - w.started_ns as double) / cast(1000000000 as double) end as age_s,

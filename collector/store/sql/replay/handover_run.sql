@@ -1,4 +1,4 @@
--- question: what ended the run $run, what were its limits, and how much of them did its records use?
+-- question: what ended the run $run, and how many calls of it changed nothing anyway?
 with own as (
     select
         count(*) as calls,
@@ -9,7 +9,7 @@ with own as (
     where run_id = $run
 )
 select
-    r.run_id, r.source, r.task, r.session, r.agent, r.run_outcome, r.outcome_source, r.stopped_by, r.budget, r.spent,
+    r.run_id, r.source, r.task, r.session, r.agent, r.run_outcome, r.outcome_source, r.stopped_by,
     r.has_run_span, r.time_known, r.started_ns, r.ended_ns, o.calls, o.attempts, o.reading, o.read_well
 from runs as r
 cross join own as o

@@ -5,7 +5,7 @@ with own as (
     select
         call_id, trace_id, span_id, start_ns, end_ns, week, record, run_id, source, time_known, server, tool,
         decision_id, call_ordinal, side_effect, gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out,
-        error_type, key_digest, finding, basis, covers_until_ns, found_by, commit_level,
+        remote_status, error_type, key_digest, finding, basis, covers_until_ns, found_by, commit_level,
         {'start_ns': start_ns, 'end_ns': end_ns, 'span_id': span_id} as moment,
         case when record = 'attempt_start' then 'attempt' else record end as kind,
         -- an attempt_start is a child of the attempt that it announces
@@ -25,7 +25,7 @@ with own as (
             'observation': observation,
             'transport_status': transport_status, 'result_size': result_size, 'commit_level': commit_level,
             'error_class': error_class, 'error_type': error_type, 'vendor_code': vendor_code, 'items_total': items_total,
-            'items_failed': items_failed, 'items_unknown': items_unknown, 'cancellation': cancellation, 'owner': owner,
+            'items_failed': items_failed, 'items_unknown': items_unknown, 'attempts_made': attempts_made, 'cancellation': cancellation, 'owner': owner,
             'settle_after_s': settle_after_s, 'depends_on': depends_on, 'parallel_group': parallel_group,
             'read_set': read_set, 'write_set': write_set, 'speculative': speculative, 'discarded': discarded,
             'novel_values': novel_values, 'argument_sources': argument_sources
@@ -63,6 +63,8 @@ part as (
             else coalesce(max(attempt_status), 'open')
         end as status,
         coalesce(max(sent), 'unknown') <> 'no' and not coalesce(bool_or(effect_ruled_out), false) as effect_possible,
+        -- A server or gateway that fails does not tell whether what stands behind it did the work.
+        coalesce(max(remote_status) >= 500, false) as is_gateway_error,
         arg_max({'finding': finding, 'found_by': found_by, 'found_ns': start_ns}, moment)
             filter (where kind = 'reconciliation') as found,
         max(moment) filter (where finding = 'committed') as committed_at,
@@ -71,7 +73,9 @@ part as (
             filter (where finding = 'not_committed' and coalesce(basis, 'answer') = 'answer') as denied,
         max(coalesce(covers_until_ns, start_ns)) filter (where finding = 'not_committed' and basis = 'absence')
             as absent_until_ns,
-        arg_max(facts, moment) filter (where kind = 'call') as facts
+        -- Of a call that was held back and went on in a span of its own, the one that saw more of it.
+        arg_max(facts, {'made': coalesce(facts.attempts_made, 0), 'moment': moment}) filter (where kind = 'call') as facts,
+        bool_or(record = 'attempt' and error_type = 'ProcessDied') as orphaned
     from own
     group by call_id, kind, part
 ),
@@ -94,33 +98,30 @@ merged as (
         max(side_effect) as side_effect,
         max(key_digest) as key_digest,
         case
-            when bool_or(facts.cancellation = 'before_dispatch') then 'withdrawn'
             when bool_or(verdict = 'deny') then 'rejected'
             when bool_or(verdict = 'skip') then 'skipped'
+            when bool_or(facts.cancellation = 'before_dispatch') then 'withdrawn'
             when bool_or(verdict = 'needs_approval') then 'pending'
             else 'clear'
         end as gate_state,
         arg_min(part, {'last_ns': last_ns, 'part': part}) filter (where verdict = 'deny') as denied_by,
         count(*) filter (where kind = 'attempt') as attempts,
-        count(*) filter (where kind = 'attempt' and effect_possible and status <> 'ok') as doubtful,
+        count(*) filter (where kind = 'attempt' and effect_possible) as possible,
         arg_max(
-            {'status': status, 'start_ns': last_ns, 'possible': effect_possible, 'doubtful': effect_possible and status <> 'ok'},
+            {'status': status, 'start_ns': last_ns, 'possible': effect_possible, 'ordinal': coalesce(attempt_ordinal, 0),
+                'gateway_error': is_gateway_error},
             {'ordinal': attempt_ordinal, 'last_ns': last_ns, 'part': part}
         ) filter (where kind = 'attempt') as latest,
-        -- The latest moments at which something that may have taken effect is known to have begun, and to have ended: an
-        -- open attempt has no such end. Where no attempt was seen, the call's own.
+        -- Of what may have taken effect; where no attempt was seen, the call itself.
         coalesce(
             max(last_ns) filter (where kind = 'attempt' and effect_possible), max(last_ns) filter (where kind = 'call'), 0
-        ) as last_begun_ns,
-        case
-            when not bool_or(coalesce(kind = 'attempt' and effect_possible and status = 'open', false))
-                then coalesce(
-                    max(ended_ns) filter (where kind = 'attempt' and effect_possible),
-                    max(ended_ns) filter (where kind = 'call'),
-                    0
-                )
-        end as last_ended_ns,
-        bool_or(kind = 'attempt' and status = 'ok') as ended_well,
+        ) as begun_ns,
+        coalesce(
+            max(ended_ns) filter (where kind = 'attempt' and effect_possible), max(ended_ns) filter (where kind = 'call')
+        ) as over_ns,
+        bool_or(coalesce(kind = 'attempt' and effect_possible and status = 'open', false)) as is_open,
+        max(last_ns) filter (where kind = 'gate') as last_gate_ns,
+        bool_or(orphaned) as orphaned,
         any_value(found) as found,
         any_value(committed_at) as committed_at,
         any_value(verified) as verified,
@@ -129,6 +130,30 @@ merged as (
         any_value(facts) as facts
     from part
     group by call_id
+),
+counted as (
+    select
+        merged.*,
+        -- Whether the call's own word is about its latest attempt: it may have gone on in a span that never came.
+        has_call_span and coalesce(facts.attempts_made >= latest.ordinal, true) as is_told,
+        -- Attempts that it says were made and are not there: the latest one, and some before it.
+        coalesce(facts.attempts_made > coalesce(latest.ordinal, 0), false) as is_last_unseen,
+        coalesce(facts.attempts_made > attempts + (facts.attempts_made > coalesce(latest.ordinal, 0))::bigint, false)
+            as is_earlier_unseen
+    from merged
+),
+bounded as (
+    select
+        counted.*,
+        -- The latest moments at which something that may have taken effect is known to have begun, and to have ended. There is
+        -- no such end while an attempt is open, or another may begin since neither the call nor its process is known to be over.
+        case when is_last_unseen or is_earlier_unseen then greatest(begun_ns, ended_ns) else begun_ns end as last_begun_ns,
+        case
+            when not is_open and not is_last_unseen and not is_earlier_unseen
+                and (orphaned or (is_told and coalesce(last_gate_ns <= ended_ns, true)))
+                then over_ns
+        end as last_ended_ns
+    from counted
 ),
 evidence as (
     select
@@ -163,11 +188,11 @@ evidence as (
         coalesce(facts.key_digest, key_digest) as key_digest,
         facts.action_id,
         facts.node,
-        -- Where the process died between its attempt's span and the call's, what came back is lost.
+        -- Where the process died between its latest attempt's end and the call's, what came back is lost.
         case
-            when facts.observation is not null then facts.observation
-            when not has_call_span and ended_well then 'cut_by_recording'
-            else 'none'
+            when is_told or attempts = 0 then coalesce(facts.observation, 'none')
+            when latest.status = 'open' then 'none'
+            else 'cut_by_recording'
         end as observation,
         coalesce(facts.transport_status, 'none') as transport_status,
         facts.result_size,
@@ -178,6 +203,7 @@ evidence as (
         facts.items_total,
         facts.items_failed,
         facts.items_unknown,
+        facts.attempts_made,
         facts.cancellation,
         facts.owner,
         facts.settle_after_s,
@@ -193,10 +219,14 @@ evidence as (
         gate_state = 'rejected' and attempts = 0 as rejected,
         case when attempts = 0 then denied_by end as rejected_by,
         gate_state,
-        coalesce(latest.status, 'none') as last_attempt,
+        case when is_last_unseen then 'unseen' else coalesce(latest.status, 'none') end as last_attempt,
         latest.start_ns as last_attempt_ns,
-        case when latest.possible then 'possible' else 'none' end as last_effect,
-        case when doubtful > coalesce(latest.doubtful::bigint, 0) then 'possible' else 'none' end as earlier_effect,
+        case when is_last_unseen or latest.possible then 'possible' else 'none' end as last_effect,
+        case
+            when is_earlier_unseen or (latest.gateway_error and latest.possible) then 'possible'
+            when possible > coalesce(latest.possible and not is_last_unseen, false)::bigint then 'possible'
+            else 'none'
+        end as earlier_effect,
         -- A later answer overrules a commit that was found; an absence, which proves less, never does.
         case
             when denied.covers_until_ns >= last_begun_ns and (committed_at is null or denied.moment > committed_at)
@@ -206,14 +236,14 @@ evidence as (
             when found.finding is not null then 'still_unknown'
             else 'no_finding'
         end as settled,
-        case when latest.status = 'open' and $now - latest.start_ns > $open_timeout then 'beyond' else 'within' end as age,
+        case when not is_last_unseen and latest.status = 'open' and $now - latest.start_ns > $open_timeout then 'beyond' else 'within' end as age,
         last_begun_ns,
         last_ended_ns,
         verified,
         found.finding,
         found.found_by,
         found.found_ns
-    from merged
+    from bounded
 )
 select
     -- How far a commit was verified is told by the answer, else by who found it out.

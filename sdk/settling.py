@@ -1,0 +1,99 @@
+"""How a call that has an idempotency key ended, by what this process knows at that moment.
+
+The worker will say the same of it later; here it is asked on the agent's thread, and only of calls that have a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, Outcome, SideEffect
+from toolwitness.model.errors import Errors, OwnRule
+from toolwitness.model.outcome import Age, Effect, Evidence, GateState, LastAttempt, Settled, access_of, outcome
+from toolwitness.sdk.failures import ErrorReader
+from toolwitness.sdk.keybook import Ending
+
+if TYPE_CHECKING:
+    from toolwitness.sdk.calls import CallScope
+
+_ENDINGS = {
+    Outcome.SUCCEEDED: Ending.DONE,
+    Outcome.EMPTY: Ending.DONE,
+    Outcome.PARTIAL: Ending.DONE,
+    Outcome.FAILED: Ending.REFUSED,
+    Outcome.BUSINESS_REJECTED: Ending.REFUSED,
+}
+_MOST_TRIES = 16
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What the reader of errors keeps on a call; the call's own are the worker's."""
+
+    failed: dict[str, Any] | None = None
+    only_accepted: bool = False
+    broke_off: bool = False
+    definition: None = None
+
+
+@dataclass(slots=True)
+class _Read:
+    """What the reader of errors asks of a call."""
+
+    tool: str
+    side_effect: SideEffect
+    noted: _Notes
+
+
+class Tries:
+    """What the attempts of a call came to; `unseen` where one had ended before anybody looked."""
+
+    def __init__(self, *, unseen: bool) -> None:
+        self._ended: dict[int, dict[str, Any]] = {}
+        self._unseen = unseen
+
+    def add(self, ordinal: int, facts: dict[str, Any]) -> None:
+        """Take in an attempt that ended; of too many the first is one that nobody knows of."""
+        self._ended[ordinal] = facts
+        if len(self._ended) > _MOST_TRIES:
+            del self._ended[min(self._ended)]
+            self._unseen = True
+
+    def ending(self, call: CallScope, rules: Sequence[OwnRule]) -> Ending | None:
+        """How the call ended where that is certain and an answer of the tool was told, or the call is over."""
+        if call.open_attempts or not (call.answered or call.closed):
+            return None
+        reader = ErrorReader(Errors(rules))
+        read = cast("CallScope", _Read(call.tool, call.side_effect, _Notes()))
+        tries = [reader.of_attempt(read, self._ended[ordinal]) for ordinal in sorted(self._ended)]
+        copy, facts = call.observed
+        facts = reader.of_answer(read, None if copy is None else copy.value, facts)
+        last = tries[-1] if tries else None
+        evidence = Evidence(
+            gate=GateState.REJECTED if call.stopped else GateState.CLEAR,
+            attempt=_status(last) if last is not None else LastAttempt.ERROR if self._unseen else LastAttempt.NONE,
+            last_effect=_effect(last),
+            earlier_effect=Effect.POSSIBLE if self._unseen or any(map(_doubtful, tries[:-1])) else Effect.NONE,
+            observation=facts.get("observation", ObservationStatus.NONE),
+            access=access_of(call.side_effect),
+            settled=Settled.NO_FINDING,
+            age=Age.WITHIN,
+        )
+        return _ENDINGS.get(outcome(evidence))
+
+
+def _status(facts: dict[str, Any]) -> LastAttempt:
+    status: AttemptStatus = facts["attempt_status"]
+    raised = status is AttemptStatus.ERROR and facts.get("error_type") is not None
+    return LastAttempt.RAISED if raised else LastAttempt(status.value)
+
+
+def _effect(facts: dict[str, Any] | None) -> Effect:
+    ruled_out = facts is not None and (facts.get("sent") is Known.NO or facts.get("effect_ruled_out", False))
+    return Effect.NONE if ruled_out else Effect.POSSIBLE
+
+
+def _doubtful(facts: dict[str, Any]) -> bool:
+    return facts["attempt_status"] is not AttemptStatus.OK and _effect(facts) is Effect.POSSIBLE
