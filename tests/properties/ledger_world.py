@@ -7,10 +7,14 @@ toolwitness claims.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import random
+import shutil
+import tempfile
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -18,11 +22,14 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from toolwitness.collector.receive.decode import rows_of_request
+from toolwitness.collector.store.store import Store
 from toolwitness.model.catalog import ToolDefinition
-from toolwitness.model.enums import Known, SideEffect
+from toolwitness.model.enums import Known, Method, SideEffect
+from toolwitness.model.reconciling import Attempted, StatusAnswer, judge
 from toolwitness.model.records import Reconciliation
 from toolwitness.sdk import Recorder, SeededIds, setup
 from toolwitness.sdk.calls import AttemptScope, CallScope
+from toolwitness.sdk.clock import Clock
 from toolwitness.sdk.spans import Place, build_span
 from toolwitness.sdk.state import Journal, OpenAttempt
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS
@@ -44,6 +51,20 @@ FATES = ("commits", "commits in part", "commits later", "refuses", "is lost")
 """What becomes of a request that was sent."""
 ENDS = ("answer", "reset", "timeout", "cancel", "garbage", "gateway", "never sent")
 """What the agent sees of an attempt, as far as its fate allows."""
+
+
+@functools.cache
+def _empty_file() -> Path:
+    path = Path(tempfile.mkdtemp()) / "empty.duckdb"
+    Store.open(path, clock=lambda: MONDAY_NS).close()
+    return path
+
+
+def open_copy(path: Path, clock: Clock) -> Store:
+    """A store; a new one is the copy of an empty file, since to make its tables takes longer than a story."""
+    if not path.exists():
+        shutil.copy(_empty_file(), path)
+    return Store.open(path, clock=clock)
 
 
 @dataclass
@@ -94,24 +115,26 @@ class Order:
 
 
 class Wire(SpanExporter):
-    """Takes spans, while it is reachable, and holds them until somebody delivers them."""
+    """Takes spans and holds them until somebody delivers them; `way` says how it stands with it.
+
+    It is `open`, or `closed`, or it is `deaf`: spans get through, and that they did does not come back.
+    """
 
     def __init__(self) -> None:
-        self.reachable = True
+        self.way = "open"
         self.rows: list[dict[str, Any]] = []
 
     def export(self, spans: Any) -> SpanExportResult:
         """Take spans as the collector would decode them."""
-        if not self.reachable:
-            return SpanExportResult.FAILURE
-        self.rows += rows_of_request(encode_spans(spans)).rows
-        return SpanExportResult.SUCCESS
+        if self.way != "closed":
+            self.rows += rows_of_request(encode_spans(spans)).rows
+        return SpanExportResult.SUCCESS if self.way == "open" else SpanExportResult.FAILURE
 
 
 class World:
     """Time, the service, the agent's processes one after another, and the wire to the collector."""
 
-    def __init__(self, folder: Any, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
         self.now = MONDAY_NS
         self.ahead_ns = 0
@@ -247,6 +270,15 @@ class World:
             return "refused" if attempt.fate == "refuses" else "timeout"
         return end
 
+    def cancel(self, order: Order) -> None:
+        """Somebody calls it off: what has not begun never will, what runs goes on."""
+        assert order.scope is not None
+        order.scope.cancel()
+        order.story.append("called off")
+        if not order.tries:
+            order.stopped = True
+            self.close(order)
+
     def tell(self, order: Order, words: str) -> None:
         """The loop tells what came back, and ends the call."""
         scope, heard = order.scope, order.heard
@@ -282,23 +314,22 @@ class World:
     # -- the service, and those who ask it -------------------------------------------------------------------------
 
     def find_out(self, order: Order, row: dict[str, Any], how: str) -> None:
-        """Somebody asks what became of it, and a finding by the rules of `Reconciliation` is on its way."""
+        """Somebody asks what became of it, and what the answer comes to is on its way."""
         asked = self.now
         self.tick()
-        finding: dict[str, Any] = {"finding": "still_unknown", "method": "status_query"}
+        answer = StatusAnswer.STILL_UNKNOWN
         if order.committed(asked):
-            finding["finding"] = "committed"
+            answer = StatusAnswer.COMMITTED
         elif how == "refused for good":
+            answer = StatusAnswer.NOT_COMMITTED
             for each in order.tries:
                 each.refused_for_good, each.effect_ns = True, None
-            finding = {"finding": "not_committed", "method": "person", "basis": "answer", "covers_until_ns": asked}
         elif how == "query":
-            settles = TOOLS[order.tool].settle_after_s
-            until = asked - int((settles or 0) * SECOND_NS)
-            if settles is not None and row["last_ended_ns"] is not None and row["last_ended_ns"] <= until:
-                finding |= {"finding": "not_committed", "basis": "absence", "covers_until_ns": until}
-        order.story.append(f"found {finding['finding']} {finding.get('basis', '')}")
-        record = Reconciliation(run_id=row["run_id"], call_id=order.id, tool=order.tool, **finding)
+            answer = StatusAnswer.NOT_FOUND
+        judged = judge(answer, Attempted(row["last_ended_ns"], TOOLS[order.tool].settle_after_s), asked_ns=asked)
+        order.story.append(f"found {judged.finding}, {answer}")
+        finding = {"finding": judged.finding, "basis": judged.basis, "covers_until_ns": judged.covers_until_ns}
+        record = Reconciliation(run_id=row["run_id"], call_id=order.id, tool=order.tool, method=Method.STATUS_QUERY, **finding)
         place = Place(self._finding_ids.trace_id(), self._finding_ids.span_id(), None, asked, self.now)
         self.wire.rows += rows_of_request(encode_spans([build_span(record, place, Resource({}))])).rows
 

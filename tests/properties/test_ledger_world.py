@@ -4,7 +4,6 @@ It holds where journal writes succeed, status answers are true, no clock runs be
 declares of itself (`settle_after`) is so.
 """
 
-import functools
 import shutil
 import sys
 import tempfile
@@ -15,9 +14,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
-from toolwitness.collector.store.store import Store
+from toolwitness.model.names import PROCESS_DIED
 from toolwitness.tests.factories import SECOND_NS
-from toolwitness.tests.properties.ledger_world import DAY_NS, ENDS, FATES, TOOLS, World
+from toolwitness.tests.properties.ledger_world import DAY_NS, ENDS, FATES, TOOLS, World, open_copy
 
 NOT_COMMITTED = {"failed", "rejected", "skipped", "cancelled", "business_rejected"}
 COMMITTED = {"succeeded", "empty", "partial"}
@@ -46,12 +45,10 @@ def picked(several, pick):
     return several[pick % len(several)]
 
 
-@functools.cache
-def empty_store():
-    """A file with tables and nothing in them, to be copied, since making them takes long."""
-    path = Path(tempfile.mkdtemp()) / "empty.duckdb"
-    Store.open(path, clock=lambda: 0).close()
-    return path
+def calls_in(store):
+    """The calls in a file, by id."""
+    found = store.read(lambda cursor: cursor.sql("select * from calls").to_arrow_table().to_pylist())
+    return {row["call_id"]: row for row in found}
 
 
 class LedgerWorld(RuleBasedStateMachine):
@@ -62,16 +59,13 @@ class LedgerWorld(RuleBasedStateMachine):
         """A fresh world with an empty collector."""
         self.folder = Path(tempfile.mkdtemp())
         self.world = World(self.folder, seed)
-        self.stored = {}
+        self.stored, self.twins = {}, {}
         self.store = self.open_store("ledger.duckdb")
         self.looked_at = None
 
     def open_store(self, name):
         """A collector's file on the world's true time."""
-        path = self.folder / name
-        if not path.exists():
-            shutil.copy(empty_store(), path)
-        return Store.open(path, clock=lambda: self.world.now)
+        return open_copy(self.folder / name, lambda: self.world.now)
 
     # -- picking ---------------------------------------------------------------------------------------------------
 
@@ -116,6 +110,13 @@ class LedgerWorld(RuleBasedStateMachine):
         if elsewhere:
             self.world.resume(order)
         self.world.gate(order, "confirmation", verdict)
+        self.world.tick()
+
+    @precondition(lambda self: self.open_orders())
+    @rule(pick=PICKS)
+    def call_off(self, pick):
+        """Somebody cancels a call: before it began, while it runs, or too late."""
+        self.world.cancel(picked(self.open_orders(), pick))
         self.world.tick()
 
     @precondition(lambda self: self.ready())
@@ -195,29 +196,31 @@ class LedgerWorld(RuleBasedStateMachine):
             self.arrive(rows, twice=self.world.random.sample(rows, len(rows) // 2))
 
     def arrive(self, rows, twice=()):
-        """Rows reach the file; the first of an identity stays."""
+        """Rows reach the file; the first of an identity stays, whatever the second says."""
         for row in rows:
-            self.stored.setdefault((row["trace_id"], row["span_id"]), row)
+            key = row["trace_id"], row["span_id"]
+            if self.stored.setdefault(key, row) != row:
+                self.twins[key] = row
         self.store.write_group([rows, list(twice)])
         self.looked_at = None
 
     def deliver_all(self):
         """Everything that the living process knows arrives."""
-        reachable, self.world.wire.reachable = self.world.wire.reachable, True
+        way, self.world.wire.way = self.world.wire.way, "open"
         if self.world.recorder is not None:
             assert self.world.recorder.flush()
-        self.world.wire.reachable = reachable
+        self.world.wire.way = way
         rows, self.world.wire.rows = self.world.wire.rows, []
         if rows:
             self.arrive(rows)
 
     # -- time, the collector, and those who ask --------------------------------------------------------------------
 
-    @rule(change=st.sampled_from(["way", "clock", "collector"]) | WAITS)
+    @rule(change=st.sampled_from(["open", "closed", "deaf", "clock", "collector"]) | WAITS)
     def turn(self, change):
         """Time passes, the way to the collector or the agent's clock changes, or the collector ends and begins again."""
-        if change == "way":
-            self.world.wire.reachable = not self.world.wire.reachable
+        if change in {"open", "closed", "deaf"}:
+            self.world.wire.way = change
         elif change == "clock":
             self.world.ahead_ns = 0 if self.world.ahead_ns else 5 * SECOND_NS
         elif change == "collector":
@@ -241,8 +244,7 @@ class LedgerWorld(RuleBasedStateMachine):
 
     def rows(self):
         """The calls in the file, by id."""
-        found = self.store.read(lambda cursor: cursor.sql("select * from calls").to_arrow_table().to_pylist())
-        return {row["call_id"]: row for row in found}
+        return calls_in(self.store)
 
     def order_of(self, row):
         """The call as the world knows it."""
@@ -253,16 +255,19 @@ class LedgerWorld(RuleBasedStateMachine):
         """No write is called undone that took or may take effect, and none done that did not."""
         if self.looked_at == (seen := self.mark()):
             return
-        for row in self.rows().values():
-            order = self.order_of(row)
-            if order.writes:
-                self.check_claim(order, row)
+        self.check_claims(self.rows())
         self.looked_at = seen
 
     def mark(self):
         """What changes with whatever may make a claim untrue."""
-        tries = [(order.may_commit(), order.committed(self.world.now)) for order in self.world.orders]
-        return tuple(tries)
+        return [(order.may_commit(), order.committed(self.world.now)) for order in self.world.orders]
+
+    def check_claims(self, rows):
+        """Every claim about a write against the books."""
+        for row in rows.values():
+            order = self.order_of(row)
+            if order.writes:
+                self.check_claim(order, row)
 
     def check_claim(self, order, row):
         """One row against the books."""
@@ -292,7 +297,7 @@ class LedgerWorld(RuleBasedStateMachine):
 
     def come_to_rest(self):
         """The process ends, the next one adopts what it left, everything arrives, and nobody waits any longer."""
-        self.world.wire.reachable = True
+        self.world.wire.way = "open"
         if self.world.recorder is not None:
             self.world.random.choice([self.world.crash, self.world.end])()
         self.world.start()
@@ -318,23 +323,31 @@ class LedgerWorld(RuleBasedStateMachine):
                 self.check_plain(order, rows[order.id])
 
     def check_plain(self, order, row):
-        """What is plain is claimed, so that not all is called unknown."""
+        """What is plain and arrived is claimed, so that not all is called unknown."""
+        told = [each for each in self.stored.values() if each.get("call_id") == order.id]
+        if not row["has_call_span"] or any(each.get("error_type") == PROCESS_DIED for each in told):
+            return
         expected = plain_outcomes(order)
         assert expected is None or row["outcome"] in expected, f"{row['outcome']} for {order}"
 
     def check_orders(self):
         """The same spans in another order and other groups, some of them twice, come to the same calls."""
-        rows = list(self.stored.values())
+        assert self.rebuilt(self.stored) == self.rows()
+        if self.twins:  # what was told by two processes: had the other word come first, it would be no less true
+            self.check_claims(self.rebuilt(self.stored | self.twins))
+
+    def rebuilt(self, stored):
+        """The calls of a second file, into which these spans came in another order."""
+        rows = list(stored.values())
         self.world.random.shuffle(rows)
-        other = self.open_store("other.duckdb")
         parts = self.world.random.randint(1, 3)
+        other = self.open_store(f"{id(rows)}.duckdb")
         for part in range(parts):
-            some = rows[part::parts]
-            other.write_group([some, self.world.random.sample(rows, len(rows) // 3) if part == parts - 1 else []])
+            other.write_group([rows[part::parts], self.world.random.sample(rows[part::parts], len(rows[part::parts]) // 3)])
         other.derive_open()
-        found = other.read(lambda cursor: cursor.sql("select * from calls").to_arrow_table().to_pylist())
+        found = calls_in(other)
         other.close()
-        assert {row["call_id"]: row for row in found} == self.rows()
+        return found
 
     def settle(self):
         """After a true answer about each call in doubt, every claim is the world's truth."""
@@ -357,7 +370,7 @@ class LedgerWorld(RuleBasedStateMachine):
 def plain_outcomes(order):
     """The outcomes that may be claimed of a story in which nothing is in doubt; None where there is doubt."""
     if not order.tries and order.stopped and not order.held:
-        return {"rejected", "skipped"}
+        return {"rejected", "skipped", "cancelled"}
     if len(order.tries) != 1 or order.told is None or not order.writes or any("found" in line for line in order.story):
         return None
     if "output_validation deny" in order.story:
