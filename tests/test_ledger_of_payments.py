@@ -8,10 +8,11 @@ import requests
 
 import toolwitness
 from toolwitness.collector.store.store import Store
-from toolwitness.model.digest import digest
-from toolwitness.model.enums import Basis, Finding, Method
-from toolwitness.model.records import Reconciliation
-from toolwitness.tests.factories import SECOND_NS, History
+from toolwitness.replay.asking import ask, due_calls
+from toolwitness.replay.load import Source
+from toolwitness.replay.reconcile import Making
+from toolwitness.sdk.clock import SeededIds
+from toolwitness.tests.factories import SECOND_NS
 from toolwitness.tests.fakes.paying_agent import CLIENTS, PATIENT_S, SETTLE_AFTER_S, Bill, PayingAgent
 from toolwitness.tests.fakes.payment_service import Instruction, PaymentService
 
@@ -72,38 +73,29 @@ def _ledger(tmp_path, service):
 
 @pytest.fixture(name="reconcile")
 def _reconcile(tmp_path, service):
-    """`reconcile()` asks the service about each call in doubt, by the rules of a finding; gives the calls by id."""
+    """`reconcile()` asks the service, at its own time, about each call that is due; gives the calls by id."""
 
-    def ask():
-        with contextlib.closing(Store.open(tmp_path / "spans.duckdb")) as store, requests.Session() as session:
-            listed = store.query("unknown_commits", {"now_ns": 0}).to_pylist()
-            store.write_group([[finding(service, session, row["call"])] for row in listed])
+    def clock():
+        return round(service.now_s() * SECOND_NS)
+
+    def reconcile():
+        with (
+            contextlib.closing(Store.open(tmp_path / "spans.duckdb", clock=clock)) as store,
+            requests.Session() as session,
+        ):
+
+            @toolwitness.reconciler("pay")
+            def status(unknown):
+                answer = session.get(f"{service.url}/payments/{unknown.call_id}", timeout=PATIENT_S)
+                state = answer.json().get("state", "not_found")
+                return {"paid": "committed", "refused": "not_committed", "accepted": "still_unknown"}.get(state, state)
+
+            source = Source(store, "spans.duckdb")
+            asked = list(ask(source, due_calls(source, before_ns=clock()), Making(clock, SeededIds(str(clock())))))
+            assert [each.failure for each in asked if each.failure] == []
             return {row["call_id"]: row for row in store.query("replay_calls", {"run": "run-1"}).to_pylist()}
 
-    return ask
-
-
-def finding(service, session, call_id):
-    """What the service's status says of a call, and what that covers."""
-    asked_ns = round(service.now_s() * SECOND_NS)
-    answer = session.get(f"{service.url}/payments/{call_id}", timeout=PATIENT_S)
-    state = answer.json().get("state", "not found")
-    told = {"paid": "committed", "refused": "not_committed", "accepted": "still_unknown", "not found": "not_committed"}[state]
-    covers_ns, basis = asked_ns, Basis.ANSWER
-    if state == "not found":
-        covers_ns, basis = asked_ns - round(SETTLE_AFTER_S * SECOND_NS), Basis.ABSENCE
-    history = History(start_ns=asked_ns)
-    record = Reconciliation(
-        run_id="run-1",
-        call_id=call_id,
-        tool="pay",
-        finding=Finding(told),
-        method=Method.STATUS_QUERY,
-        basis=basis,
-        covers_until_ns=covers_ns,
-    )
-    history.add(record, span_id=digest([call_id, asked_ns])[:16])
-    return history.rows[0]
+    return reconcile
 
 
 def claim(row):
