@@ -50,6 +50,15 @@ def age_ns(text: str, option: str, units: str = "smhdw") -> int:
     return int(found[1]) * _NS_OF[found[2]]
 
 
+def digest_key() -> bytes | None:
+    """The key of keyed digests that an agent here would use; None where there is none: one made now would match nothing."""
+    settings = part("sdk.settings").Settings.load({})
+    if settings.digest_key:
+        return bytes(settings.digest_key.encode())
+    found: bytes | None = part("sdk.state").existing_digest_key(settings.state_dir)
+    return found
+
+
 def say(text: str) -> None:
     """Tell a person something, on standard error, which leaves standard output to the answer."""
     typer.echo(text, err=True)
