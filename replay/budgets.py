@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,16 +25,22 @@ class RunBudget:
     uses: tuple[BudgetUse, ...]
 
 
+def _amounts(text: str) -> dict[str, float]:
+    """The numbers by name that a text tells; a sender may have put anything else there, which is none."""
+    told = json.loads(text)
+    return {name: told[name] for name in told if type(told[name]) in {int, float}} if type(told) is dict else {}
+
+
 def _added(texts: Iterable[str]) -> dict[str, float]:
-    total: Counter[str] = Counter()
-    for text in texts:
-        total.update(json.loads(text))
-    return dict(total)
+    total: dict[str, float] = {}
+    for amounts in map(_amounts, texts):
+        total |= {name: total.get(name, 0) + amount for name, amount in amounts.items()}
+    return total
 
 
 def budget_uses(row: Mapping[str, Any]) -> tuple[BudgetUse, ...]:
     """The limits of a row of `run_budgets` in their order, then what was used without one."""
-    limits: dict[str, float] = json.loads(row["budget"] or "{}")
+    limits = _amounts(row["budget"] or "{}")
     known = _added(row["spent"] or ()) | {name: row[name] for name in _COUNTED}
     named = dict.fromkeys((*limits, *(name for name in known if limits and name in _COUNTED), *known))
     return tuple(BudgetUse(name=name, limit=limits.get(name), used=known.get(name), counted=name in _COUNTED) for name in named)

@@ -56,7 +56,13 @@ def limits(given: Any) -> dict[str, int | float] | None:
 
 def as_json(amounts: Mapping[str, int | float] | None) -> Json | None:
     """Amounts as JSON text, their names as labels; None where there are none. On the worker's thread."""
-    return Json(json.dumps({label(name): amount for name, amount in amounts.items()})) if amounts else None
+    if not amounts:
+        return None
+    told: dict[str, float] = {}
+    for name, amount in amounts.items():  # two names may read the same once they are masked
+        known_as = label(name) or ""
+        told[known_as] = told.get(known_as, 0) + amount
+    return Json(json.dumps(told))
 
 
 def stopped_by(error: BaseException) -> StopReason:

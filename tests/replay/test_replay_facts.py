@@ -180,6 +180,18 @@ def test_budgets_are_listed_over_runs(source_of):
     assert (plain.stopped_by, [use.name for use in plain.uses]) == ("unknown", ["calls", "attempts", "seconds"])
 
 
+@pytest.mark.parametrize("told", ["[1]", '"x"', '{"cost":"2","more":{"a":1},"sure":true}', "null"])
+def test_a_budget_that_is_none_shows_none(shown, told):
+    """What a sender puts in the place of numbers by name is no amount, and the run is shown all the same."""
+    history = History()
+    history.run("r", budget=told, spent=told)
+
+    run, _ = shown(history)
+
+    assert {use.name for use in run.budget} == {"calls", "attempts", "seconds"}
+    assert {use.limit for use in run.budget} == {None}
+
+
 def test_guesses_and_conflicts_are_frames(source_of):
     """As the named queries answer; without weeks unless asked for."""
     history = History()
