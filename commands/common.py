@@ -50,6 +50,15 @@ def age_ns(text: str, option: str, units: str = "smhdw") -> int:
     return int(found[1]) * _NS_OF[found[2]]
 
 
+def digest_key() -> bytes | None:
+    """The key of keyed digests that an agent here would use; None where there is none: one made now would match nothing."""
+    settings = part("sdk.settings").Settings.load({})
+    if settings.digest_key:
+        return bytes(settings.digest_key.encode())
+    found: bytes | None = part("sdk.state").existing_digest_key(settings.state_dir)
+    return found
+
+
 def say(text: str) -> None:
     """Tell a person something, on standard error, which leaves standard output to the answer."""
     typer.echo(text, err=True)
@@ -80,12 +89,3 @@ def progress_bar(description: str) -> Iterator[Callable[..., None] | None]:
     console = importlib.import_module("rich.console").Console(stderr=True)
     with rich_progress.Progress(console=console, transient=True) as bar:
         yield functools.partial(bar.update, bar.add_task(description, total=None))
-
-
-def digest_key() -> bytes | None:
-    """The key of keyed digests that an agent here would use; None where there is none: one made now would match nothing."""
-    settings = part("sdk.settings").Settings.load({})
-    if settings.digest_key:
-        return bytes(settings.digest_key.encode())
-    found: bytes | None = part("sdk.state").existing_digest_key(settings.state_dir)
-    return found

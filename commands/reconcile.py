@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -10,11 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from toolwitness.commands.common import AsJson, Db, digest_key, on_terminal, part, print_json, say, show
+from toolwitness.commands.common import AsJson, Db, age_ns, digest_key, on_terminal, part, print_json, say, show
 from toolwitness.model.enums import Finding
 
-_AGAIN = re.compile(r"([0-9]{1,6})([smhd])")
-_NS_OF = {"s": 10**9, "m": 60 * 10**9, "h": 3_600 * 10**9, "d": 86_400 * 10**9}
 _SHOWN = 50
 
 
@@ -39,7 +36,7 @@ def reconcile(
 ) -> None:
     """List the calls in doubt and, with --run, ask the services that they went to what became of them."""
     now_ns = time.time_ns()
-    before_ns = now_ns - _again_ns(again_after)
+    before_ns = now_ns - age_ns(again_after, "--again-after", "smhd")
     for name in modules or ():
         part("sdk.catalog_module").load_module(name)
     asking = part("replay.asking")
@@ -57,15 +54,6 @@ def reconcile(
     if failed:
         say(f"toolwitness: of {len(asked)} calls that were asked about, {failed} got no finding; they stay in doubt")
         raise typer.Exit(1)
-
-
-def _again_ns(text: str) -> int:
-    found = _AGAIN.fullmatch(text)
-    if found is None:
-        raise typer.BadParameter(
-            f"{text!r} is no age; it is a number with s, m, h or d, such as 5m", param_hint="--again-after"
-        )
-    return int(found[1]) * _NS_OF[found[2]]
 
 
 def _ask(source: Any, due: list[Any], *, as_json: bool) -> Any:

@@ -14,7 +14,7 @@ import streamlit as st
 from toolwitness.dashboard.callview import shown_name
 from toolwitness.dashboard.markup import Child, Markup, join, tag
 from toolwitness.dashboard.wording import pill, plain
-from toolwitness.model.enums import Finding
+from toolwitness.model.enums import AttemptStatus, Finding
 from toolwitness.model.exceptions import CollectorAnswerError, ToolwitnessError
 from toolwitness.model.outcome import Settled
 from toolwitness.replay.load import Source
@@ -29,6 +29,9 @@ _MEANINGS = {
 }
 _SETTLED = {Settled.COMMITTED, Settled.NOT_COMMITTED}
 _FOR_GOOD = "This is append-only: it cannot be undone, only followed by another word."
+_MAY_STILL_RUN = (
+    "An attempt is not known to have ended: if its process still runs, it may yet take effect, and a later word is due."
+)
 _MEANWHILE = "Nothing was recorded: something became known of this call meanwhile. Look at it again before you record a word."
 _NOTHING = "Nothing was recorded: {}."
 _UNANSWERED = "It is not known whether this was recorded: {}. Look at the call before you say it again."
@@ -131,7 +134,14 @@ def _read_back(one: Submission, draft: Draft) -> Markup:
     )
     told = (tag("div", tag("div", key, class_="k"), tag("div", value, class_="v"), class_="row") for key, value in rows)
     head = tag("p", tag("strong", "This will be recorded:"))
-    return tag("div", head, *told, tag("p", _FOR_GOOD), class_="tw confirm", role="group", aria_label="What will be recorded")
+    notes = [tag("p", note) for note in (_MAY_STILL_RUN if _is_open(one, draft) else None, _FOR_GOOD) if note]
+    return tag("div", head, *told, *notes, class_="tw confirm", role="group", aria_label="What will be recorded")
+
+
+def _is_open(one: Submission, draft: Draft) -> bool:
+    """Whether a word that nothing happened is about an attempt that may still go on."""
+    attempts = () if one.replay is None else one.replay.attempts
+    return draft.finding == Finding.NOT_COMMITTED and any(attempt.status == AttemptStatus.OPEN for attempt in attempts)
 
 
 def _confirm(source: Source, one: Submission, draft: Draft) -> None:
@@ -178,7 +188,8 @@ def _written(source: Source, draft: Draft) -> tuple[Child, bool]:
 def _recorded(settled: Settlement) -> Markup:
     now = join(["Recorded: ", plain(settled.finding), ", said by ", settled.found_by, ". "])
     if settled.is_heard:
-        return join([now, "The call counts as ", pill(settled.outcome), " now."])
+        caution = f" {_MAY_STILL_RUN}" if settled.is_open and settled.finding is Finding.NOT_COMMITTED else None
+        return join([now, "The call counts as ", pill(settled.outcome), " now.", caution])
     return join([now, "That does not settle the call, which stays ", pill(settled.outcome), "."])
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from toolwitness.model.declared import Declared
 from toolwitness.model.digest import digest
@@ -43,9 +44,12 @@ class ToolDefinition:
     classes: Mapping[str, Declared | PrivacyClass | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Take the names of enum members too; raises ValueError for one that does not exist."""
+        """Take the names of enum members too; raises ValueError for one that does not exist, and for no name or no time."""
         object.__setattr__(self, "side_effect", SideEffect(self.side_effect))
         object.__setattr__(self, "idempotent", Known(self.idempotent))
+        if self.owner is not None and not isinstance(self.owner, str):
+            raise ValueError(f"the owner of a tool is a name, not {type(self.owner).__name__}")
+        object.__setattr__(self, "settle_after_s", _seconds(self.settle_after_s))
         object.__setattr__(self, "classes", {path: Declared.of(cls) for path, cls in self.classes.items()})
 
     def content(self) -> dict[str, Any]:
@@ -67,6 +71,15 @@ class ToolDefinition:
     def definition_digest(self) -> str:
         """SHA-256 of the whole definition's canonical JSON."""
         return digest(self.content())
+
+
+def _seconds(given: object) -> float | None:
+    """A time in seconds; raises ValueError for what is no finite number from 0 on."""
+    if given is None:
+        return None
+    if type(given) not in {int, float} or not 0 <= (seconds := float(cast("float", given))) < math.inf:
+        raise ValueError(f"settle_after is a number of seconds from 0 on, not {given!r}")
+    return seconds
 
 
 def _side_effect(annotations: Mapping[str, Any] | None) -> SideEffect:

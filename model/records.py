@@ -301,7 +301,11 @@ class Attempt(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptStart(Record):
-    """The announcement of an attempt that may write, sent before it runs so that a crash leaves a trace (A13)."""
+    """The announcement of an attempt that may write, sent before it runs so that a crash leaves a trace (A13).
+
+    It tells what it takes to find a repeat of the call, and who must act, since a call whose process dies has no span of its
+    own.
+    """
 
     kind: ClassVar[RecordKind] = RecordKind.ATTEMPT_START
 
@@ -312,7 +316,12 @@ class AttemptStart(Record):
     decision_id: str | None = None
     call_ordinal: int | None = None
     side_effect: SideEffect = SideEffect.UNKNOWN
+    arguments_digest: str | None = None
     key_digest: str | None = None
+    action_id: str | None = None
+    node: str | None = None
+    owner: str | None = None
+    settle_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

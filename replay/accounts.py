@@ -196,7 +196,8 @@ def unknown(account: Account) -> tuple[str, ...]:
         "What the tool may change: no side effect is declared.": row["side_effect"] == "unknown",
         "Whether a later call of the tool asked for the same.": row["repeat_unknown"],
         "Whether another run asked for the same: no action id was given.": row["action_id"] is None,
-        "Who must act: the tool declares no owner.": row["owner"] is None,
+        "Who must act: the tool declares no owner.": owner(row) is None,
+        "Whether it names the same owner as other calls of the tool: its own word is lost.": row["owner"] != owner(row),
         "When it was.": row["started_ns"] is None,
     }
     return tuple(sentence for sentence, holds in told.items() if holds)
@@ -221,8 +222,14 @@ def not_found(row: Row) -> tuple[str | None, str | None]:
     return f'"Not found" settles it where it was asked for at {moment} or later.', moment
 
 
+def owner(row: Row) -> str | None:
+    """Who must act: whom the call names, else whom the latest call of the tool does that names anybody."""
+    named: str | None = row["owner"] or row["tool_owner"]
+    return named
+
+
 def _who(row: Row) -> str:
-    return row["owner"] or f"Somebody who knows {row['tool']} (it declares no owner)"
+    return owner(row) or f"Somebody who knows {row['tool']} (it declares no owner)"
 
 
 def _settle(row: Row) -> str:

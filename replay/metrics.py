@@ -182,6 +182,26 @@ def repeats(source: Source, *, origin: str | None = None) -> pl.DataFrame:
     return source.query("repeats", source=origin)
 
 
+def conflicting_writes(source: Source, *, origin: str | None = None, run: str | None = None) -> pl.DataFrame:
+    """Calls of one run that touched the same resource at the same time, at least one of them writing.
+
+    Columns: run, source, resource, kind (write_write or read_write), call, call_ordinal, server, tool, other_call,
+    other_ordinal, other_server, other_tool. Calls of which it is not told what they touch, and attempts of which begin or
+    end is not known, are in no row.
+    """
+    return source.query("conflicting_writes", source=origin, run=run)
+
+
+def speculative_calls(source: Source, *, by_week: bool = False, origin: str | None = None) -> pl.DataFrame:
+    """What guesses cost, one row per (server, tool), with `by_week` per (server, tool, week).
+
+    Columns: server, tool, [week], speculative, discarded, attempts, attempts_in_vain, timed, seconds, seconds_in_vain.
+    Seconds are those of the `timed` calls, whose time is known, and null where there is none.
+    """
+    frame = source.query("speculative_calls", by_week=by_week, source=origin)
+    return frame if by_week else frame.drop("week")
+
+
 def ingest(source: Source) -> pl.DataFrame:
     """What was refused on arrival: reason, spans, requests."""
     return source.query("ingest")

@@ -39,7 +39,7 @@ _SHOWN_MATCHES = 5
 class Submission:
     """One call of a tool that is not known to be reading, with what a person needs to act on it.
 
-    None means *not known*. `owner` is who must act, `unknown` where the tool's definition names nobody. `arguments` is a
+    None means *not known*. `owner` is who must act, `unknown` where no call of the tool names anybody. `arguments` is a
     redacted copy, parsed. `gates`, `attempts`, `known` and `unknown` are in words. `committed` answers whether it took effect,
     in a word of `accounts.committed`. `duplicate_risk`: the same was asked for again before this was settled; `duplicate`:
     after it was found to be committed; both None where it is not known which arguments a later call of the tool had;
@@ -197,7 +197,7 @@ def _submission(account: Account) -> Submission:
     row, advice = account.row, advise(_facts(account.row))
     not_found, settles_from = accounts.not_found(row)
     return Submission(
-        owner=row["owner"] or "unknown",
+        owner=accounts.owner(row) or "unknown",
         arguments=None if row["arguments"] is None else json.loads(row["arguments"]),
         gates=tuple(accounts.gate_words(gate, row["arguments_digest"]) for gate in account.gates),
         attempts=tuple(map(accounts.attempt_words, account.attempts)),

@@ -7,7 +7,7 @@ permission is the application's. What ran although it was not what was approved 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolwitness.model.catalog import ToolDefinition
@@ -108,6 +108,16 @@ class Approvals(Executions):
             value, known, whole = notes.proposed, True, notes.arguments_digest is not None
         schema = None if notes is None else self._schema_digest(notes.definition)
         return _Granted(value, known=known, whole=whole, schema_digest=schema, terms=terms, at_ns=at_ns)
+
+    def _resumed(self, call: CallScope, copy: Projection) -> bool:
+        """Whether this goes on with a call that was held back: it was proposed then, and runs with what it is given now."""
+        before, call.resumes = call.resumes, None
+        if before is None or before.noted is None:
+            return False
+        call.noted = replace(before.noted, ran=None, failed=None, emitted=None)
+        if copy.value is not None and parsed(copy.value) != call.noted.proposed:
+            self.executed(call, copy)
+        return True
 
     def executed(self, call: CallScope, copy: Projection, resource_version: str | None = None) -> None:
         """Hold the arguments that a tool ran with against those approved."""

@@ -272,6 +272,8 @@ class Assembler(Approvals):
 
     def call_proposed(self, call: CallScope, copy: Projection) -> None:
         """Trace the arguments to their origins and check them, then redact them."""
+        if self._resumed(call, copy):
+            return
         notes: _DecisionNotes | None = call.decision.noted if call.decision is not None else None
         definition, registered, visible = self._resolve(call, notes)
         value = parsed(copy.value)

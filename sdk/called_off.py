@@ -18,7 +18,7 @@ _MOST_TOLD = 1000
 
 def kept(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts of a call as they are now: lists that the application may change later, and no calls but their ids."""
-    for name in _LISTS:
+    for name in () if facts.keys().isdisjoint(_LISTS) else _LISTS:
         if name in facts:
             told = facts[name]
             listed = told[:_MOST_TOLD] if type(told) in {list, tuple} else (told,)

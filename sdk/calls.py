@@ -88,6 +88,7 @@ class CallScope(KeyedCall):
         "open_attempts",
         "ordinal",
         "refused",
+        "resumes",
         "run",
         "server",
         "tool",
@@ -118,6 +119,7 @@ class CallScope(KeyedCall):
         self._begin(idempotency_key, continues)
         self._attempts = count(1)
         self.attempts_made = 0
+        self.resumes = continues  # until the worker has taken over what it knew
         if continues is None:
             self.ordinal = next(run.call_ordinals)
         else:
@@ -283,16 +285,17 @@ class CallScope(KeyedCall):
             self._observed = (copy, {"observation": lost, "transport_status": lost})
             told = ObservationStatus.OK if status is None else word(ObservationStatus, status)
             batch = batch_facts(items, items_total, items_failed, items_unknown)
-            of_items = status_of(batch) if told is ObservationStatus.OK else None
-            facts = {
+            of_items = status_of(batch) if batch and told is ObservationStatus.OK else None
+            facts: dict[str, Any] = {
                 "observation": of_items if status is None else of_items or told,
                 "transport_status": told if transport_status is None else word(ObservationStatus, transport_status),
                 "error_class": None if error_class is None else word(ErrorClass, error_class),
                 "error_type": error_type,
                 "vendor_code": vendor_code,
-                "commit_level": CommitLevel.UNKNOWN if commit_level is None else word(CommitLevel, commit_level),
                 **batch,
             }
+            if commit_level is not None:
+                facts["commit_level"] = word(CommitLevel, commit_level)
             self._observed = (copy, facts)
 
     def executed(self, arguments: Any, *, resource_version: str | None = None) -> None:

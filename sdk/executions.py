@@ -68,6 +68,9 @@ class Executions:
         if definition is not None:
             known = definition.side_effect.value
             opened = opened._replace(server=definition.server, tool=definition.name, side_effect=known)
+            opened = opened._replace(
+                owner=opened.owner or definition.owner, settle_after_s=opened.settle_after_s or definition.settle_after_s
+            )
         record = AttemptStart(
             call_id=opened.call_id,
             attempt_ordinal=opened.attempt_ordinal,
@@ -76,7 +79,12 @@ class Executions:
             decision_id=opened.decision_id,
             call_ordinal=opened.call_ordinal,
             side_effect=SideEffect(opened.side_effect),
+            arguments_digest=None if call is None or call.noted is None else call.noted.arguments_digest,
             key_digest=opened.key_digest or (None if call is None else call.key_digest),
+            action_id=label(opened.action_id),
+            node=label(opened.node),
+            owner=label(opened.owner),
+            settle_after_s=opened.settle_after_s,
             **self._of(opened.run_id, opened.subject),
         )
         at = opened.started_ns

@@ -165,7 +165,8 @@ class Recorder:
             return
         with guard:
             call = attempt.call
-            known = call.definition is not None
+            definition, told = call.definition, call.facts
+            known = definition is not None
             opened = OpenAttempt(  # by position, which takes half the time
                 call.id,
                 call.run.id,
@@ -181,6 +182,10 @@ class Recorder:
                 call.side_effect.value,
                 call.run.subject,
                 call.key_digest,
+                _text(told.get("action_id")),
+                _text(told.get("node")),
+                None if definition is None else definition.owner,
+                None if definition is None else definition.settle_after_s,
             )
             if self._journal is not None:
                 self._journal.started(opened)
@@ -215,6 +220,10 @@ def _assembler(**how: Any) -> Assembler:
 def _note_delivery(journal: Journal, spans: Sequence[ReadableSpan]) -> None:
     """Tell the journal what the exporter took."""
     journal.delivered(f"{span.context.span_id:016x}" for span in spans if span.context is not None)
+
+
+def _text(given: Any) -> str | None:
+    return given if type(given) is str else None
 
 
 def run_of(scope: Scope) -> RunScope:

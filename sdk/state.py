@@ -72,19 +72,28 @@ class OpenAttempt(NamedTuple):
     side_effect: str = "unknown"
     subject: KeyedDigest | None = None
     key_digest: KeyedDigest | None = None
+    action_id: str | None = None
+    node: str | None = None
+    owner: str | None = None
+    settle_after_s: float | None = None
 
     def line(self) -> str:
         """The line of the journal, written by hand since a tool waits for it."""
-        call, run, trace, attempt, start, ordinal, server, tool, started, decision, position, effect, subject, key = self
+        call, run, trace, attempt, start, ordinal, server, tool, started, decision, position, effect, subject, key = self[:14]
+        rest = ",".join(map(_text_or_null, self[14:17]))
         return (
             f"[{_text(call)},{_text(run)},{_text(trace)},{_text(attempt)},{_text(start)},{ordinal},{_text(server)},{_text(tool)},"
-            f"{started},{_text_or_null(decision)},{'null' if position is None else position},{_text(effect)},"
-            f"{_text_or_null(subject)},{_text_or_null(key)}]\n"
+            f"{started},{_text_or_null(decision)},{_number_or_null(position)},{_text(effect)},{_text_or_null(subject)},"
+            f"{_text_or_null(key)},{rest},{_number_or_null(self.settle_after_s)}]\n"
         )
 
 
 def _text_or_null(given: str | None) -> str:
     return "null" if given is None else _text(given)
+
+
+def _number_or_null(given: float | None) -> str:
+    return "null" if given is None else repr(given)
 
 
 _handles: set[int] = set()

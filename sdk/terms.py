@@ -42,8 +42,9 @@ def read_terms(verdict: Verdict, told: tuple[Any, Any, Any, Any, Any], *, begun:
     if arguments is not PROPOSED:
         copy = arguments if type(arguments) is Projection else project(arguments)
     expires_ns: int | None = None
-    with reading_guard:  # one that cannot be read is not known, and the verdict is
-        expires_ns = None if expires_at is None else _moment(expires_at)
+    if expires_at is not None:
+        with reading_guard:  # one that cannot be read is not known, and the verdict is
+            expires_ns = _moment(expires_at)
     return Terms(
         granted=verdict in GRANTS,
         edited=verdict is Verdict.MODIFY,

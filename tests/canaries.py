@@ -121,6 +121,7 @@ def errors(planted):
 NAMED = (
     *("agent", "category", "session", "label", "model", "provider", "rule", "reason", "transport", "via", "retry", "vendor"),
     *("remote", "skill", "call id", "action", "node", "pointer", "removal", "response"),
+    *("approval", "version", "item", "dependency", "group", "read", "written", "limit"),
 )
 """What the application names things with; it is kept, so what is planted there is a vendor's key."""
 
@@ -146,6 +147,8 @@ class Material:
             ("s", f"a tool called {planted.word('name of a found tool')}!"),
             (planted.key("server of a found tool"), "t"),
         ]
+        self.approved = {"note": planted.word("approved arguments"), "token": planted.word("a secret in approved arguments")}
+        self.items = {planted.word("id of an item"): "ok", planted.word("id of another item"): "failed"}
         self.approver, self.subject = planted.word("approver"), planted.word("subject")
         self.settings = {
             "temperature": 0.5,

@@ -35,8 +35,10 @@ def main(endpoint):
     toolwitness.instrument(endpoint=endpoint, headers={"x-collector-key": material.collector_key}, export_timeout_s=10.0)
     named = material.named
     facts = {name: named[name] for name in ("agent", "category", "session")}
-    with toolwitness.run(KEPT, id=RUN, labels={"cohort": named["label"]}, subject=material.subject, **facts) as run:
+    facts |= {"labels": {"cohort": named["label"]}, "budget": {named["limit"]: 1}, "subject": material.subject}
+    with toolwitness.run(KEPT, id=RUN, **facts) as run:
         steps(run, material)
+        run.spend(**{named["limit"]: 1})
         decorated()
         run.finish("success")
     delivered = toolwitness.flush(30)

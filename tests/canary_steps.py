@@ -31,12 +31,17 @@ def calls(step, material):
         "look", material.arguments, id=named["call id"], via=named["via"], action_id=named["action"], node=named["node"]
     ) as call:
         call.gate("policy", "allow", reason=named["reason"], rule=named["rule"], pointers=["/" + named["pointer"]])
-        call.gate("confirmation", "allow", approver=material.approver)
+        bound = {"approval_id": named["approval"], "resource_version": named["version"], "items": [named["item"]]}
+        call.gate("confirmation", "allow", approver=material.approver, arguments=material.approved, **bound)
         call.discovered(material.found, query=material.query)
         call.executed(material.executed)
         with call.attempt(retry_reason=named["retry"], transport=named["transport"]) as attempt:
             attempt.end("error", vendor_code=named["vendor"], remote_reference=named["remote"])
-        call.result(material.result)
+        call.result(material.result, items=material.items)
+    beside = {"depends_on": [named["dependency"]], "parallel_group": named["group"], "speculative": True}
+    with step.call("look", {}, **beside, reads=[named["read"]], writes=[named["written"]]) as call:
+        call.skip(named["reason"])
+    call.discard()
     for arguments, result in ((material.text_arguments, material.list_result), ("{}", material.text_result)):
         with step.call("look", arguments) as call:
             call.result(result)

@@ -4,10 +4,16 @@ import contextlib
 import itertools
 
 import pytest
+import requests
 
 import toolwitness
 from toolwitness.collector.store.store import Store
-from toolwitness.tests.fakes.paying_agent import CLIENTS, Bill, PayingAgent
+from toolwitness.replay.asking import ask, due_calls
+from toolwitness.replay.load import Source
+from toolwitness.replay.reconcile import Making
+from toolwitness.sdk.clock import SeededIds
+from toolwitness.tests.factories import SECOND_NS
+from toolwitness.tests.fakes.paying_agent import CLIENTS, PATIENT_S, SETTLE_AFTER_S, Bill, PayingAgent
 from toolwitness.tests.fakes.payment_service import Instruction, PaymentService
 
 REFUSED = None
@@ -63,6 +69,33 @@ def _ledger(tmp_path, service):
         ]
 
     return play
+
+
+@pytest.fixture(name="reconcile")
+def _reconcile(tmp_path, service):
+    """`reconcile()` asks the service, at its own time, about each call that is due; gives the calls by id."""
+
+    def clock():
+        return round(service.now_s() * SECOND_NS)
+
+    def reconcile():
+        with (
+            contextlib.closing(Store.open(tmp_path / "spans.duckdb", clock=clock)) as store,
+            requests.Session() as session,
+        ):
+
+            @toolwitness.reconciler("pay")
+            def status(unknown):
+                answer = session.get(f"{service.url}/payments/{unknown.call_id}", timeout=PATIENT_S)
+                state = answer.json().get("state", "not_found")
+                return {"paid": "committed", "refused": "not_committed", "accepted": "still_unknown"}.get(state, state)
+
+            source = Source(store, "spans.duckdb")
+            asked = list(ask(source, due_calls(source, before_ns=clock()), Making(clock, SeededIds(str(clock())))))
+            assert [each.failure for each in asked if each.failure] == []
+            return {row["call_id"]: row for row in store.query("replay_calls", {"run": "run-1"}).to_pylist()}
+
+    return reconcile
 
 
 def claim(row):
@@ -129,3 +162,39 @@ def test_tries_in_any_order_claim_nothing_against_the_books(ledger, service, man
 
     assert len(played) == len(TWICE)
     assert lies([(bill, row, service.committed(row["call_id"])) for bill, row, _ in played]) == []
+
+
+def test_a_question_that_comes_too_early_settles_nothing_that_is_not_so(ledger, service, reconcile):
+    """What the service does not know of yet stays in doubt; what it knows is told."""
+    played = ledger([Bill((told,)) for told in EVERYTHING])
+    rows = reconcile()
+
+    assert lies([(bill, rows[row["call_id"]], service.committed(row["call_id"])) for bill, row, _ in played]) == []
+    assert {str(bill) for bill, row, _ in played if claim(rows[row["call_id"]]) == "unknown"} >= {
+        "drop-never",
+        "drop-before-hidden",
+    }
+
+
+def test_when_time_has_passed_every_call_is_settled_as_the_books_say(ledger, service, reconcile):
+    """Each try in any order, and then the service's own word; only what it had accepted it settles by itself."""
+    played = ledger([*(Bill((told,)) for told in EVERYTHING), *map(Bill, TWICE)])
+    reconcile()
+    service.advance(SETTLE_AFTER_S + 30)
+    rows = reconcile()
+    told = [(str(bill), claim(rows[row["call_id"]]), service.committed(row["call_id"]) > 0) for bill, row, _ in played]
+
+    assert [one for one in told if (one[1], one[2]) not in {("committed", True), ("not committed", False)}] == [
+        ("202-never", "accepted", False),
+        ("202-later", "accepted", True),
+    ]
+
+
+def test_tries_that_carry_the_key_of_their_call_commit_once(ledger, service):
+    """Whatever became of the first; without the key one is paid twice."""
+    *keyed, bare = ledger([*(Bill(twice, keyed=True) for twice in TWICE), Bill((Instruction("before", "drop"), Instruction()))])
+    service.advance(60)
+
+    assert {service.committed(row["call_id"]) for _, row, _ in keyed} == {0, 1}
+    assert bare[2] == 2
+    assert lies([(bill, row, service.committed(row["call_id"])) for bill, row, _ in keyed]) == []

@@ -93,15 +93,16 @@ def test_tool_health_of_one_source(reader, office):
 def test_an_order_is_kept_from_link_to_link(reader, office):
     """The tools stay in the order that was chosen when the calls of one are shown."""
     url, db = office
+    with open_source(db) as source:
+        most = metrics.tool_health(source).sort("unknown_commits", descending=True)["tool"][0]
     page = reader.open(url)
     page.get_by_role("combobox", name="Order").click()
     page.get_by_role("option", name="Most unknown commits").click()
+    expect(page.get_by_role("region", name="Tool health by tool").locator("tbody tr").first).to_contain_text(most)
     page.get_by_role("link", name="search_mail").click()
     expect(page.get_by_role("heading", name="Calls of mail / search_mail")).to_be_visible()
     reader.settle()
     expect(page.get_by_role("combobox", name="Order")).to_have_value("Most unknown commits")
-    with open_source(db) as source:
-        most = metrics.tool_health(source).sort("unknown_commits", descending=True)["tool"][0]
     assert cells(page, "Tool health by tool")[0][0].startswith(most)
 
 

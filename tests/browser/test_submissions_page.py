@@ -43,7 +43,7 @@ def fixture_treasury(tmp_path_factory):
 
 @pytest.fixture(name="till")
 def fixture_till(tmp_path):
-    """(URL, file, ids of calls) of a history that the test may change."""
+    """(URL, file, ids of calls) of a history that the test may change; asked for before the reader, who leaves first."""
     db, calls = filled(tmp_path)
     with serving(db) as url:
         yield url, db, calls
@@ -169,13 +169,13 @@ def test_a_wrong_link_says_so(reader, treasury):
     expect(page.get_by_role("region", name="Submissions")).to_be_visible()
 
 
-def test_a_person_settles_a_call(reader, till):
+def test_a_person_settles_a_call(till, reader):
     """What will be recorded is read back; then it is, once, and the page and the list show the new state."""
     url, db, calls = till
     page = reader.open(f"{url}/submissions?call={calls.crashed}")
     enter(reader, NOT_COMMITTED)
     told = page.get_by_role("group", name="What will be recorded")
-    for part in (calls.crashed, "not committed", "maria", "it stands in the books", "cannot be undone"):
+    for part in (calls.crashed, "not committed", "maria", "it stands in the books", "cannot be undone", "may yet take effect"):
         expect(told).to_contain_text(part)
     assert findings(db, calls.crashed) == ()
     reader.keep("submission-confirm")
@@ -192,7 +192,7 @@ def test_a_person_settles_a_call(reader, till):
     assert len(findings(db, calls.crashed)) == 1
 
 
-def test_nothing_is_written_without_the_confirmation(reader, till):
+def test_nothing_is_written_without_the_confirmation(till, reader):
     """Not with half a form, not by a review, not by going back or away; what was entered is still there."""
     url, db, calls = till
     page = reader.open(f"{url}/submissions?call={calls.timed_out}")
@@ -212,7 +212,7 @@ def test_nothing_is_written_without_the_confirmation(reader, till):
     assert findings(db, calls.timed_out) == ()
 
 
-def test_a_refusal_is_shown_as_it_is(reader, till):
+def test_a_refusal_is_shown_as_it_is(till, reader):
     """A call that may still take effect cannot be settled as one that did not."""
     url, db, calls = till
     page = reader.open(f"{url}/submissions?call={calls.running}")
@@ -224,7 +224,7 @@ def test_a_refusal_is_shown_as_it_is(reader, till):
     assert findings(db, calls.running) == ()
 
 
-def test_what_became_known_meanwhile_comes_first(reader, till):
+def test_what_became_known_meanwhile_comes_first(till, reader):
     """Somebody else's word between review and confirmation keeps this one from being recorded unseen."""
     url, db, calls = till
     page = reader.open(f"{url}/submissions?call={calls.long}")
@@ -236,7 +236,7 @@ def test_what_became_known_meanwhile_comes_first(reader, till):
     assert [found.found_by for found in findings(db, calls.long)] == ["ann"]
 
 
-def test_a_reason_is_stored_redacted(reader, till):
+def test_a_reason_is_stored_redacted(till, reader):
     """An address in what a person writes is in no record."""
     url, db, calls = till
     page = reader.open(f"{url}/submissions?call={calls.timed_out}")
@@ -299,7 +299,7 @@ def forgetful(url):
         server.server_close()
 
 
-def test_a_call_is_settled_from_pages_that_live_apart(reader, till):
+def test_a_call_is_settled_from_pages_that_live_apart(till, reader):
     """The word goes to the toolwitness that holds the file."""
     url, db, calls = till
     with pages_over(url) as pages:
@@ -308,10 +308,11 @@ def test_a_call_is_settled_from_pages_that_live_apart(reader, till):
         button(page, "Record it").click()
         expect(page.get_by_role("status")).to_contain_text("Recorded: committed, said by maria.")
         reader.settle()
+        page.goto("about:blank")
     assert [found.finding for found in findings(db, calls.timed_out)] == ["committed"]
 
 
-def test_a_word_whose_answer_is_lost_is_neither_recorded_nor_not(reader, till):
+def test_a_word_whose_answer_is_lost_is_neither_recorded_nor_not(till, reader):
     """The page says that nobody knows, and shows what is found there now."""
     url, db, calls = till
     with forgetful(url) as gateway, pages_over(gateway) as pages:
@@ -321,6 +322,7 @@ def test_a_word_whose_answer_is_lost_is_neither_recorded_nor_not(reader, till):
         expect(page.get_by_role("alert")).to_contain_text("It is not known whether this was recorded")
         expect(page.get_by_role("region", name="call of create_payment")).to_contain_text("it stands in the books")
         reader.settle()
+        page.goto("about:blank")
     assert len(findings(db, calls.timed_out)) == 1
 
 

@@ -164,3 +164,45 @@ def test_findings_go_through_the_toolwitness_that_holds_the_file(live, history, 
     outcomes = {row["tool"]: row["outcome"] for row in live.collector.store.query("ledger", {"prefix": ""}).to_pylist()}
 
     assert (done.returncode, outcomes["pay"]) == (0, "failed")
+
+
+PAYING = """
+import json, pathlib, sys
+import toolwitness
+
+BOOKS = pathlib.Path("books.json")
+
+@toolwitness.tool(server="bank", side_effect="write", settle_after=0)
+def pay(amount):
+    key = toolwitness.current_call().idempotency_key
+    if amount > 1:
+        BOOKS.write_text(json.dumps([None, "another", key]))
+    raise TimeoutError("no answer")
+
+@toolwitness.reconciler(pay)
+def status(unknown):
+    return "committed" if any(map(unknown.matches_key, json.loads(BOOKS.read_text()))) else "not_found"
+
+if __name__ == "__main__":
+    toolwitness.instrument(db="keyed.duckdb")
+    with toolwitness.run(id="r1"):
+        for amount in (1, 5):
+            try:
+                pay(amount)
+            except TimeoutError:
+                pass
+"""
+
+
+def test_a_payment_is_found_by_its_key(tmp_path):
+    """In the service's books the key alone tells which call it was; under another secret nothing is claimed."""
+    (tmp_path / "paying.py").write_text(PAYING)
+    subprocess.run([sys.executable, "paying.py"], check=True, cwd=tmp_path)
+    file = tmp_path / "keyed.duckdb"
+    command = [sys.executable, "-m", "toolwitness", "reconcile", "paying.py", "--db", str(file), "--run", "--json"]
+    other = os.environ | {"TOOLWITNESS_DIGEST_KEY": "another secret"}
+    elsewhere = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=other)
+    here = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    assert [one["finding"] for one in json.loads(elsewhere.stdout)["asked"]] == [None, None]
+    assert [one["outcome"] for one in json.loads(here.stdout)["asked"]] == ["failed", "succeeded"]

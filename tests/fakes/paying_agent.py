@@ -19,10 +19,13 @@ CLIENTS = ("httpx", "httpx-async", "requests")
 
 @dataclass(frozen=True)
 class Bill:
-    """One payment that the model proposes; `instructions` are what the service is told to do with each try, None to be gone."""
+    """One payment that the model proposes; `instructions` are what the service is told to do with each try, None to be gone.
+
+    `keyed`: each try carries the idempotency key of its call.
+    """
 
     instructions: tuple
-    key: str | None = None
+    keyed: bool = False
 
     def __str__(self):
         """Be the name of a test."""
@@ -82,7 +85,7 @@ class PayingAgent:
             self.url = self.service.refused if told is None else self.service.url
             if told is not None:
                 self.service.instructions.append(told)
-            self.key, self.timeout_s = bill.key, IMPATIENT_S if told and told.answer == "silent" else PATIENT_S
+            self.keyed, self.timeout_s = bill.keyed, IMPATIENT_S if told and told.answer == "silent" else PATIENT_S
             with contextlib.suppress(httpx.HTTPError, requests.RequestException, ValueError):
                 paid = self.pay(amount_cents)
                 paid = asyncio.run(paid) if self.client == "httpx-async" else paid
@@ -92,8 +95,9 @@ class PayingAgent:
                 self.service.wait_for(self.references[-1])
 
     def _request(self, amount_cents):
-        body = {"reference": toolwitness.current_call().id, "amount_cents": amount_cents}
-        headers = {} if self.key is None else {"Idempotency-Key": self.key}
+        call = toolwitness.current_call()
+        body = {"reference": call.id, "amount_cents": amount_cents}
+        headers = {"Idempotency-Key": call.idempotency_key} if self.keyed else {}
         return {"url": self.url + "/payments", "json": body, "headers": headers, "timeout": self.timeout_s}
 
     def _httpx(self, amount_cents):

@@ -113,12 +113,13 @@ class PaymentService:
     async def _handle(self, request):
         key, body = request.headers.get("idempotency-key"), await request.json()
         self.submitted.append(body["reference"])
+        told = self.instructions.popleft() if self.instructions else Instruction()
         used = self._answers.get(key)
         if used is not None:
             return used[1] if used[0] == body else JSONResponse({"error": {"code": "idempotency_key_reused"}}, 422)
-        told = self.instructions.popleft() if self.instructions else Instruction()
         if key is not None and told.commits != "never":
-            self._answers[key] = body, JSONResponse({"state": "paid", "reference": body["reference"]}, 201)
+            state, status = ("accepted", 202) if told.commits == "later" else ("paid", 201)
+            self._answers[key] = body, JSONResponse({"state": state, "reference": body["reference"]}, status)
         if told.commits in {"before", "later"}:
             self._take(body, told, later=told.commits == "later")
         answer = await self._answer(request, body, told)

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from toolwitness.dashboard.stepview import facts, steps_view
 from toolwitness.model.enums import AttemptStatus, ObservationStatus, StopReason
+from toolwitness.replay import metrics
 from toolwitness.replay.budgets import run_budgets
 from toolwitness.replay.runs import replay_run
 from toolwitness.replay.transcript import replay_view
@@ -177,6 +178,17 @@ def test_budgets_are_listed_over_runs(source_of):
 
     assert (found.run, found.uses[0].used, found.uses[0].exceeded) == ("r", 2.5, True)
     assert (plain.stopped_by, [use.name for use in plain.uses]) == ("unknown", ["calls", "attempts", "seconds"])
+
+
+def test_guesses_and_conflicts_are_frames(source_of):
+    """As the named queries answer; without weeks unless asked for."""
+    history = History()
+    history.call("r", "look", speculative=True, discarded=True)
+    source = source_of(history)
+
+    assert metrics.speculative_calls(source)["discarded"].to_list() == [1]
+    assert metrics.speculative_calls(source, by_week=True)["week"].to_list() == ["2026-W45"]
+    assert metrics.conflicting_writes(source, run="r").is_empty()
 
 
 def test_the_page_shows_all_of_it_too(shown):

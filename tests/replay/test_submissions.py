@@ -4,6 +4,7 @@ import pytest
 
 from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.exceptions import CallNotFoundError
+from toolwitness.model.records import AttemptStart
 from toolwitness.replay.accounts import committed
 from toolwitness.replay.submissions import STATES, state_counts, submission, submissions
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, History
@@ -162,6 +163,19 @@ def test_nobody_declared_is_an_unknown_owner(history, source_of):
     assert one.owner == "unknown"
     assert "Who must act: the tool declares no owner." in one.unknown
     assert one.not_found == '"Not found" settles nothing: the tool does not declare after how long it would (settle_after).'
+
+
+def test_where_a_call_lost_its_own_word_the_tool_s_other_calls_name_the_owner(history, source_of):
+    """A process that dies never sends the call's record; that it is taken from others is said."""
+    history.attempt("run-1", pay(history, owner="payments on call"))
+    fields = {"tool": "pay", "server": "bank", "side_effect": SideEffect.WRITE}
+    started = AttemptStart(run_id="run-1", call_id="00000000000000cc", attempt_ordinal=1, **fields)
+    history.add(started, parent="00000000000000aa")
+
+    one = only(submissions(source_of(history)))
+
+    assert (one.call, one.owner) == ("00000000000000cc", "payments on call")
+    assert "Whether it names the same owner as other calls of the tool: its own word is lost." in one.unknown
 
 
 def test_gates_and_attempts_are_told_in_a_few_words(history, source_of):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 
 import pytest
 
@@ -227,6 +228,38 @@ def test_a_call_that_never_asks_has_no_digest(live):
     with toolwitness.run() as run, run.call("pay", {"amount": 5}, node="n") as call, call.attempt():
         pass
     assert {record.key_digest for kind in ("call", "attempt", "attempt_start") for record in live(kind)} == {None}
+
+
+@toolwitness.tool(side_effect="read")
+def look(amount):
+    """Ask for a key inside of what may be another call."""
+    return toolwitness.current_call().idempotency_key, amount
+
+
+@pytest.mark.usefixtures("telemetry")
+def test_a_reading_tool_has_a_call_of_its_own_as_well():
+    """Also inside of another tool, whose key it must not send along."""
+    keys = []
+
+    @toolwitness.tool(side_effect="write")
+    def pay(amount):
+        keys.extend((look(amount)[0], toolwitness.current_call().idempotency_key))
+
+    with toolwitness.run(id="r-1"):
+        pay(5)
+        assert look(5) not in keys
+    assert len({*keys}) == 2
+
+
+def test_with_telemetry_off_nothing_is_kept_but_for_keys():
+    """No thread, no file and no spans; tools, calls and conflicts go on."""
+    threads = threading.enumerate()
+    with toolwitness.run(id="r-1") as run, run.decision() as step, step.call("pay", {"amount": 5}) as call:
+        with call.attempt():
+            call.result("ok")
+        assert (toolwitness.current_call(), run.id, call.tool) == (call, "r-1", "pay")
+    assert threading.enumerate() == threads
+    assert list(setup.Settings.usable().state_dir.rglob("*")) == []
 
 
 def story():

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolwitness
-from toolwitness.model.exceptions import IdempotencyKeyError
+from toolwitness.model.exceptions import IdempotencyConflictError, IdempotencyKeyError
 from toolwitness.redaction import project
 from toolwitness.sdk.canonical import exact_arguments
 from toolwitness.tests.fakes import bank
@@ -80,6 +80,32 @@ def tagged(value):
     if isinstance(value, list):
         return [tagged(item) for item in value]
     return ("number", Decimal(repr(value))) if type(value) in {int, float} else (type(value), value)
+
+
+PLACES = st.tuples(
+    st.sampled_from(["r-1", "r-2", None]),
+    st.sampled_from(["", "bank"]),
+    st.sampled_from(["pay", "refund"]),
+    st.sampled_from([None, "0", "1"]),
+    st.sampled_from([{}, {"a": 0}, {"a": "0"}, {"0": "a"}]),
+)
+
+
+def key_of(run, server, tool, node, arguments):
+    """The key of a call that is never settled; None where its node was used with other arguments."""
+    with toolwitness.run(id=run) as opened, contextlib.suppress(IdempotencyConflictError):
+        return opened.call(tool, arguments, server=server, node=node).idempotency_key
+    return None
+
+
+@given(PLACES, PLACES)
+def test_a_key_is_of_one_run_server_tool_node_and_arguments(one, other):
+    """And of nothing else; a run without an id is another one each time."""
+    first, second = key_of(*one), key_of(*other)
+    if first is not None and second is not None:
+        assert (first == second) == (one == other and one[0] is not None)
+    else:
+        assert one != other or one[3] is not None
 
 
 class Currency(enum.StrEnum):

@@ -7,6 +7,7 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import toolwitness
+from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.digest import subject_digest
 from toolwitness.sdk import Recorder, Settings, setup
 from toolwitness.sdk.guard import swallowing
@@ -107,6 +108,30 @@ def test_an_attempt_that_a_dead_process_left_open_keeps_its_subject(tmp_path, re
 
     assert "customer-17" not in line
     assert {record.kind: record.subject for record in recorded.records()} == {"attempt_start": CUSTOMER, "attempt": CUSTOMER}
+
+
+def test_an_attempt_that_a_dead_process_left_open_keeps_its_action_and_owner(tmp_path, recorded):
+    """Who must act, and for which business action, is in the journal, so a crash does not hide it."""
+    journal = Journal(tmp_path)
+    recorder = Recorder(
+        exporter=recorded.exporter, clock=recorded.clock, key=b"k", ids=recorded.recorder.ids, inline=True, journal=journal
+    )
+    recorder.register(ToolDefinition(name="pay", side_effect="write", owner="payments", settle_after_s=60))
+    recorder.run("t").call("pay", {}, action_id="refund-17", node="first").attempt()
+    (line,) = next((tmp_path / "journal").glob("*/*.jsonl")).read_text().splitlines()
+    recorded.exporter.clear()
+
+    recorded.recorder.adopt(OpenAttempt(*json.loads(line)))
+
+    start = recorded.one("attempt_start")
+    assert (start.action_id, start.node, start.owner, start.settle_after_s) == ("refund-17", "first", "payments", 60.0)
+
+
+@pytest.mark.parametrize(("field", "given"), [("settle_after_s", "soon"), ("settle_after_s", -1), ("owner", 7)])
+def test_a_definition_refuses_what_is_no_time_or_no_name(field, given):
+    """A tool is declared once, at its start, where the mistake is seen; the journal must never fail on it."""
+    with pytest.raises(ValueError, match=r"settle_after is a number|owner of a tool is a name"):
+        ToolDefinition(name="pay", **{field: given})
 
 
 def test_a_journal_of_before_subjects_can_be_read():

@@ -315,6 +315,15 @@ def announced():
     return history
 
 
+def test_a_call_whose_process_died_still_tells_what_finds_its_repeats_and_who_must_act(calls):
+    """The announcement of its attempt carries digests, action, node, owner and time to settle, and its row has them."""
+    told = {"arguments_digest": "a" * 32, "key_digest": "b" * 32, "action_id": "refund-1", "node": "n", "owner": "payments"}
+    history = History()
+    history.add(AttemptStart(run_id="r", call_id="c", tool="pay", attempt_ordinal=1, settle_after_s=60.0, **told))
+    found = only(calls(history.rows))
+    assert {name: found[name] for name in (*told, "settle_after_s")} == {**told, "settle_after_s": 60.0}
+
+
 def test_an_announced_attempt_is_pending_and_then_an_unknown_commit(store, clock, calls, rows_of):
     """Past the time-out nobody waits any longer, and whether it committed is not known."""
     found = only(calls(announced().rows))

@@ -119,6 +119,7 @@ def test_arguments_that_a_person_put_in_place_are_those_approved(both, approving
 
     assert (str(call.observation), call.flags, gate.reason_code) == ("ok", (), None)
     assert gate.approved_arguments_digest not in {None, proposed.arguments_digest}
+    assert (call.arguments_digest, call.executed_arguments is None) == (proposed.arguments_digest, False)
 
 
 def test_a_model_without_a_client_has_calls_without_a_decision(instrument):

@@ -15,9 +15,17 @@ keyed as (
     from tried
     group by 1
 ),
+-- Whom the latest call of a tool names: where a process died, the call's own word is lost.
+owners as (
+    select server, tool, arg_max(owner, started_ns) as tool_owner
+    from calls
+    where owner is not null
+    group by 1, 2
+),
 judged as (
     select
         c.*,
+        o.tool_owner,
         coalesce(k.one_key, c.attempts = 0 and c.key_digest is not null) as one_key,
         -- What was answered well at once was never in doubt, whatever came after it.
         c.settled <> 'no_finding' or c.outcome in ('unknown_commit', 'indeterminate')
@@ -34,6 +42,7 @@ judged as (
     from calls as c
     left join keyed as k on k.call_id = c.call_id
     left join repeated_calls as r on r.call_id = c.call_id
+    left join owners as o on o.server = c.server and o.tool = c.tool
     where c.side_effect <> 'read'
 ),
 told as (

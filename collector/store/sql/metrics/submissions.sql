@@ -47,7 +47,7 @@ with wanted as (
 )
 select
     w.call_id as call, w.run_id as run, w.source, w.task, w.session, w.agent, w.server, coalesce(w.tool, '(unknown)') as tool,
-    w.owner, w.side_effect, w.idempotent, w.state, w.outcome, w.observation, w.error_class, w.vendor_code, w.commit_level,
+    w.owner, w.tool_owner, w.side_effect, w.idempotent, w.state, w.outcome, w.observation, w.error_class, w.vendor_code, w.commit_level,
     w.attempts, w.gate_state, w.rejected_by, w.last_effect, w.earlier_effect, w.has_call_span, w.cancellation,
     w.items_total, w.items_failed, w.items_unknown,
     w.arguments_digest, w.key_digest, w.one_key, w.action_id, w.settle_after_s, w.last_ended_ns, w.settled, w.finding, w.found_by, w.found_ns,

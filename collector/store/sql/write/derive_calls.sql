@@ -5,7 +5,7 @@ with own as (
     select
         call_id, trace_id, span_id, start_ns, end_ns, week, record, run_id, source, time_known, server, tool,
         decision_id, call_ordinal, side_effect, gate_mode, gate_kind, verdict, attempt_ordinal, attempt_status, sent, effect_ruled_out,
-        remote_status, error_type, key_digest, finding, basis, covers_until_ns, found_by, commit_level,
+        remote_status, error_type, arguments_digest, key_digest, action_id, node, owner, settle_after_s, finding, basis, covers_until_ns, found_by, commit_level,
         {'start_ns': start_ns, 'end_ns': end_ns, 'span_id': span_id} as moment,
         case when record = 'attempt_start' then 'attempt' else record end as kind,
         -- an attempt_start is a child of the attempt that it announces
@@ -51,7 +51,12 @@ part as (
         max(decision_id) as decision_id,
         max(call_ordinal) as call_ordinal,
         max(side_effect) filter (where record = 'attempt_start' and side_effect <> 'unknown') as side_effect,
+        max(arguments_digest) as arguments_digest,
         max(key_digest) as key_digest,
+        max(action_id) as action_id,
+        max(node) as node,
+        max(owner) as owner,
+        max(settle_after_s) as settle_after_s,
         -- A gate kind may answer more than once (an approval comes after the wait for it): its last word counts.
         arg_max(verdict, moment)
             filter (where coalesce(gate_mode, 'enforced') = 'enforced' and part not in ('output_validation', 'recovery'))
@@ -96,7 +101,12 @@ merged as (
         max(decision_id) as decision_id,
         max(call_ordinal) as call_ordinal,
         max(side_effect) as side_effect,
+        max(arguments_digest) as arguments_digest,
         max(key_digest) as key_digest,
+        max(action_id) as action_id,
+        max(node) as node,
+        max(owner) as owner,
+        max(settle_after_s) as settle_after_s,
         case
             when bool_or(verdict = 'deny') then 'rejected'
             when bool_or(verdict = 'skip') then 'skipped'
@@ -183,11 +193,11 @@ evidence as (
         facts.definition_digest,
         coalesce(facts.side_effect, side_effect, 'unknown') as side_effect,
         coalesce(facts.idempotent, 'unknown') as idempotent,
-        facts.arguments_digest,
+        coalesce(facts.arguments_digest, arguments_digest) as arguments_digest,
         facts.arguments_valid,
         coalesce(facts.key_digest, key_digest) as key_digest,
-        facts.action_id,
-        facts.node,
+        coalesce(facts.action_id, action_id) as action_id,
+        coalesce(facts.node, node) as node,
         -- Where the process died between its latest attempt's end and the call's, what came back is lost.
         case
             when is_told or attempts = 0 then coalesce(facts.observation, 'none')
@@ -205,8 +215,8 @@ evidence as (
         facts.items_unknown,
         facts.attempts_made,
         facts.cancellation,
-        facts.owner,
-        facts.settle_after_s,
+        coalesce(facts.owner, owner) as owner,
+        coalesce(facts.settle_after_s, settle_after_s) as settle_after_s,
         facts.depends_on,
         facts.parallel_group,
         facts.read_set,

@@ -76,6 +76,7 @@ def test_conflicts_are_those_of_one_run(ask):
 
     assert {row["run"] for row in ask(history, "conflicting_writes")} == {"r"}
     assert ask(history, "conflicting_writes", run="elsewhere") == []
+    assert ask(history, "conflicting_writes", source="demo") == []
 
 
 def test_guesses_in_vain_are_counted_with_their_cost(ask):

@@ -16,14 +16,21 @@ def told():
     history.toolset("live-1", "set", [("s", "pay"), ("s", "idle")])
     for run, source, times in (("live-1", "live", 1), ("demo-1", "demo", 2)):
         outcome = RunOutcome.SUCCESS if source == "live" else RunOutcome.FAILURE
-        history.run(run, outcome, source=source, task=f"Book {times}", agent="Office Bot" if source == "live" else None)
+        history.run(
+            run,
+            outcome,
+            spent='{"cost":1}',
+            source=source,
+            task=f"Book {times}",
+            agent="Office Bot" if source == "live" else None,
+        )
         step = history.decision(run, source=source, toolset_digest="set")
         told_of = {"source": source, "server": "s", "decision_id": step, "arguments_digest": "x"}
         for _ in range(times):
             call = history.call(run, "pay", ObservationStatus.TIMEOUT, via="gateway", **told_of)
             history.attempt(run, call, AttemptStatus.TIMEOUT, source=source)
             history.call(run, "pay", ObservationStatus.ERROR, error_class=ErrorClass.CONFLICT, **told_of)
-            history.call(run, "pay", provenance=(LeafOrigin("/a", Origin.USER),), **told_of)
+            history.call(run, "pay", provenance=(LeafOrigin("/a", Origin.USER),), speculative=True, **told_of)
         history.skip(WEEK_NS)
     return history
 
@@ -48,7 +55,9 @@ BY_SOURCE = [
     ("provenance", {}, "leaves", (3, 1, 2)),
     ("repeats", {}, "calls", (9, 3, 6)),
     ("repeats", {}, "identical", (7, 2, 5)),
+    ("run_budgets", {}, None, (2, 1, 1)),
     ("runs", {}, None, (2, 1, 1)),
+    ("speculative_calls", BY_ALL, "speculative", (3, 1, 2)),
     ("submission_states", {}, "calls", (9, 3, 6)),
     ("submissions", NOW, None, (9, 3, 6)),
     ("tool_calls", PAY, None, (9, 3, 6)),
