@@ -8,7 +8,7 @@ from toolwitness.tests.properties.test_ledger_world import LedgerWorld
 PAY = ("propose", "pay")
 SHIP = ("deliver_all",)
 NOT_FOUND = ("ask", -1, "query")
-GIVEN_UP = ("submit", -1, "is lost", "timeout", True, None)
+GIVEN_UP = ("submit", -1, [("is lost", "timeout", True)], None)
 MINUTE = ("turn", 61 * SECOND_NS)
 
 
@@ -19,7 +19,7 @@ def gate(kind, verdict):
 
 def tried(fate, end, words=None):
     """One attempt of the latest call, which is tried again where there are no words."""
-    return ("submit", -1, fate, end, True, words)
+    return ("submit", -1, [(fate, end, True)], words)
 
 
 def only(*parts):
