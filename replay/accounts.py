@@ -69,8 +69,8 @@ class Account:
 
 
 def settle_command(call: str) -> str:
-    """What a person types who found out whether a call took effect."""
-    return f"toolwitness settle {call} committed|not_committed|still_unknown --by NAME --reason TEXT"
+    """What a person types who found out whether a call took effect; FINDING stands for one of the three words."""
+    return f"toolwitness settle {call} FINDING --by NAME --reason TEXT"
 
 
 def reconcile_command(call: str) -> str:

@@ -13,6 +13,7 @@ from rich.text import Text
 from toolwitness.model.enums import Finding, Outcome
 from toolwitness.model.outcome import LastAttempt
 from toolwitness.model.reconciling import NotYet
+from toolwitness.replay import accounts
 from toolwitness.replay.asking import Asked, Due
 from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.tables import word
@@ -35,8 +36,8 @@ def _age(seconds: float) -> str:
 
 
 def settle_command(call: str, db: str) -> str:
-    """The command by which a person settles a call; FINDING stands for one of the three words."""
-    return f"toolwitness settle {call} FINDING --by NAME --reason TEXT --db {shlex.quote(db)}"
+    """The command by which a person settles a call of this file."""
+    return f"{accounts.settle_command(call)} --db {shlex.quote(db)}"
 
 
 def _age_s(due: Due, now_ns: int) -> float | None:
