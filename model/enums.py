@@ -146,7 +146,8 @@ class ObservationStatus(StrEnum):
 
     `error` is a complete answer in which the tool itself reports an error; `business_error` one in which it said no on
     business grounds (only where a rule says so); `raised` is an exception in place of an answer; `cut_by_recording`
-    lost its end after the agent saw it, `cut_on_wire` before. Of a batch, `partial` says that some items failed and the
+    lost its end after the agent saw it, `cut_on_wire` before. `accepted` says that the request was taken in and nobody has
+    said yet that it was carried out (HTTP 202). Of a batch, `partial` says that some items failed and the
     others did not, `partly_unknown` that for some nobody can tell.
     """
 
@@ -155,6 +156,7 @@ class ObservationStatus(StrEnum):
     EMPTY = "empty"
     PARTIAL = "partial"
     PARTLY_UNKNOWN = "partly_unknown"
+    ACCEPTED = "accepted"
     ERROR = "error"
     BUSINESS_ERROR = "business_error"
     RAISED = "raised"

@@ -105,6 +105,12 @@ _GOOD_ANSWER = {
     ObservationStatus.EMPTY: Outcome.EMPTY,
     ObservationStatus.PARTIAL: Outcome.PARTIAL,
 }
+_HALF_TOLD = {
+    ObservationStatus.PARTLY_UNKNOWN: (Outcome.PARTIAL, Outcome.UNKNOWN_COMMIT),
+    # That it was carried out is for somebody to find out.
+    ObservationStatus.ACCEPTED: (Outcome.SUCCEEDED, Outcome.INDETERMINATE),
+}
+"""Answers that leave something open: what they come to where the tool only reads, and where it may write."""
 _BROKEN_OFF = frozenset(LastAttempt) - {LastAttempt.NONE, LastAttempt.OK}
 _UNANSWERED = _BROKEN_OFF - {LastAttempt.ERROR}
 _REFUSAL = {ObservationStatus.ERROR: Outcome.FAILED, ObservationStatus.BUSINESS_ERROR: Outcome.BUSINESS_REJECTED}
@@ -155,8 +161,9 @@ def _as_recorded(evidence: Evidence) -> Outcome:
     if observation in _GOOD_ANSWER:
         # What a loop or middleware says in the place of a tool whose last try broke off proves nothing.
         return Outcome.UNKNOWN_COMMIT if may_write and attempt in _BROKEN_OFF else _GOOD_ANSWER[observation]
-    if observation is ObservationStatus.PARTLY_UNKNOWN:
-        return Outcome.UNKNOWN_COMMIT if may_write else Outcome.PARTIAL
+    if observation in _HALF_TOLD:
+        read, written = _HALF_TOLD[observation]
+        return read if not may_write else Outcome.UNKNOWN_COMMIT if attempt in _BROKEN_OFF else written
     if observation is ObservationStatus.CUT_BY_RECORDING:
         return _without_end(evidence)
     if observation in _REFUSAL:

@@ -32,6 +32,7 @@ _CAME_BACK = {
     "empty": "An answer came back, and it was empty.",
     "partial": "An answer came back: some of it failed.",
     "partly_unknown": "An answer came back, and of a part of it nobody can tell what became of it.",
+    "accepted": "The service took it in (202) and had not carried it out by then.",
     "error": "The tool itself reported an error{why}.",
     "business_error": "The tool said no on business grounds{why}.",
     "raised": "An exception came in place of an answer{why}.",
@@ -182,11 +183,13 @@ def unknown(account: Account) -> tuple[str, ...]:
     """What is not known of a call, a sentence each."""
     row = account.row
     unsent = [str(attempt.ordinal) for attempt in account.attempts if attempt.sent == "unknown"]
-    unanswered = row["observation"] == "none"
+    indeterminate, came = row["outcome"] == "indeterminate", row["observation"]
     told = {
         "Whether it took effect.": row["outcome"] == "unknown_commit",
-        "Whether it ran at all.": row["outcome"] == "indeterminate" and unanswered,
-        "How its answer ended, and so whether it took effect.": row["outcome"] == "indeterminate" and not unanswered,
+        "Whether it ran at all.": indeterminate and came == "none" and not row["attempts"],
+        "What its answer was, and so whether it took effect.": indeterminate and came == "none" and row["attempts"] > 0,
+        "Whether it was carried out after it was taken in.": indeterminate and came == "accepted",
+        "How its answer ended, and so whether it took effect.": indeterminate and came not in {"none", "accepted"},
         "Whether its attempt still goes on, and what it comes to.": row["outcome"] == "pending" and row["attempts"] > 0,
         "Whether it was done once or more often.": row["state"] == "twice",
         f"What became of {row['items_unknown']} of its items.": bool(row["items_unknown"]),

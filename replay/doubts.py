@@ -11,7 +11,7 @@ from toolwitness.replay.steps import GateReplay
 Row = Mapping[str, Any]
 
 LATER_USE = "later use"
-_ANSWERED = frozenset({"ok", "empty", "partial", "partly_unknown"})
+_ANSWERED = frozenset({"ok", "empty", "partial", "partly_unknown", "accepted"})
 _CUT = frozenset({"cut_by_recording", "cut_on_wire"})
 
 

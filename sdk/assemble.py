@@ -76,7 +76,13 @@ _SETTINGS_POLICY = RedactionPolicy(classes={f"*:args.{name}": PrivacyClass.INTER
 """How a model samples is shown; `user`, `metadata` and the like, which the same argument lists hold, are not."""
 _WATCHED = {"live", "demo"}
 """Sources whose arguments we looked at ourselves; an import tells the gates that its file holds."""
-_CREDITED = {ObservationStatus.OK, ObservationStatus.PARTIAL, ObservationStatus.PARTLY_UNKNOWN, ObservationStatus.EMPTY}
+_CREDITED = {
+    ObservationStatus.OK,
+    ObservationStatus.PARTIAL,
+    ObservationStatus.PARTLY_UNKNOWN,
+    ObservationStatus.ACCEPTED,
+    ObservationStatus.EMPTY,
+}
 _CUT = {ObservationStatus.CUT_BY_RECORDING, ObservationStatus.CUT_ON_WIRE}
 
 

@@ -24,7 +24,7 @@ _TIMEOUTS = frozenset({AttemptStatus.TIMEOUT, ObservationStatus.TIMEOUT})
 _ACCEPTED = 202
 """RFC 9110, 15.3.3: taken in, but perhaps never acted on."""
 _ANSWERED = frozenset({ObservationStatus.ERROR, ObservationStatus.BUSINESS_ERROR})
-_GOOD = frozenset({ObservationStatus.OK, ObservationStatus.EMPTY, ObservationStatus.PARTIAL})
+_DONE = frozenset({ObservationStatus.OK, ObservationStatus.EMPTY})
 _CUT_OFF = frozenset({ObservationStatus.RAISED, ObservationStatus.TIMEOUT, ObservationStatus.INVALID})
 
 
@@ -74,9 +74,11 @@ class ErrorReader:
         if facts.get("observation", ObservationStatus.OK) is None:
             facts = {**facts, **_own_word(value, broke_off=call.noted.broke_off)}
         observation, last = facts.get("observation"), call.noted.failed
-        if observation in _GOOD and call.noted.only_accepted and side_effect(call) is not SideEffect.READ:
-            told = facts.get("commit_level", CommitLevel.UNKNOWN)
-            return {**facts, "commit_level": CommitLevel.ACCEPTED if told is CommitLevel.UNKNOWN else told}
+        if observation in _DONE and call.noted.only_accepted and side_effect(call) is not SideEffect.READ:
+            # The application may know better how far it got.
+            known = facts.get("commit_level", CommitLevel.UNKNOWN) is not CommitLevel.UNKNOWN
+            accepted = {"observation": ObservationStatus.ACCEPTED, "commit_level": CommitLevel.ACCEPTED}
+            return facts if known else {**facts, **accepted}
         if observation in _CUT_OFF and last is not None and facts.get("error_type") in {None, last.get("error_type")}:
             kept = {name: last.get(name) for name in ("error_class", "vendor_code") if _is_open(facts.get(name))}
             return {**facts, **kept}

@@ -62,7 +62,8 @@ def _ledger(tmp_path, service):
             toolwitness.uninstrument()
         with contextlib.closing(Store.open(tmp_path / "spans.duckdb")) as store:
             rows = {row["call_id"]: row for row in store.query("replay_calls", {"run": "run-1"}).to_pylist()}
-            listed = {row["call"] for row in store.query("unknown_commits", {"now_ns": 0}).to_pylist()}
+            unsettled = store.query("submissions", {"now_ns": 0, "states": "unsettled"}).to_pylist()
+            listed = {row["call"] for row in unsettled}
         return [
             (bill, rows[reference] | {"listed": reference in listed}, service.committed(reference))
             for bill, reference in zip(bills, agent.references, strict=True)
@@ -99,12 +100,12 @@ def _reconcile(tmp_path, service):
 
 
 def claim(row):
-    """What the ledger says of a call: that it took effect, that it did not, that it was accepted only, or that nobody knows."""
+    """What the ledger says of a call: that it took effect, that it did not, or that nobody knows."""
     if row["outcome"] in NOTHING_HAPPENED:
         return "not committed"
     if row["outcome"] in IN_DOUBT:
         return "unknown"
-    return "accepted" if row["commit_level"] == "accepted" else "committed"
+    return "committed"
 
 
 def lies(played):
@@ -135,8 +136,8 @@ def test_what_each_answer_is_worth(ledger):
     assert proven == {
         "201-before": ("succeeded", "unknown"),
         "201-before-hidden": ("succeeded", "unknown"),
-        "202-never": ("succeeded", "accepted"),
-        "202-later": ("succeeded", "accepted"),
+        "202-never": ("indeterminate", "accepted"),
+        "202-later": ("indeterminate", "accepted"),
         "400-never": ("failed", "unknown"),
         "403-never": ("failed", "unknown"),
         "None": ("failed", "unknown"),
@@ -177,17 +178,14 @@ def test_a_question_that_comes_too_early_settles_nothing_that_is_not_so(ledger, 
 
 
 def test_when_time_has_passed_every_call_is_settled_as_the_books_say(ledger, service, reconcile):
-    """Each try in any order, and then the service's own word; only what it had accepted it settles by itself."""
+    """Each try in any order, and then the service's own word, also of what it had only taken in."""
     played = ledger([*(Bill((told,)) for told in EVERYTHING), *map(Bill, TWICE)])
     reconcile()
     service.advance(SETTLE_AFTER_S + 30)
     rows = reconcile()
     told = [(str(bill), claim(rows[row["call_id"]]), service.committed(row["call_id"]) > 0) for bill, row, _ in played]
 
-    assert [one for one in told if (one[1], one[2]) not in {("committed", True), ("not committed", False)}] == [
-        ("202-never", "accepted", False),
-        ("202-later", "accepted", True),
-    ]
+    assert [one for one in told if (one[1], one[2]) not in {("committed", True), ("not committed", False)}] == []
 
 
 def test_tries_that_carry_the_key_of_their_call_commit_once(ledger, service):

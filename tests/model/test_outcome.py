@@ -140,6 +140,17 @@ TABLE = [
         SENT._replace(attempt=LastAttempt.OK, observation=O.PARTLY_UNKNOWN, access=Access.READS),
         Outcome.PARTIAL,
     ),
+    ("taken in, not carried out yet", SENT._replace(attempt=LastAttempt.OK, observation=O.ACCEPTED), Outcome.INDETERMINATE),
+    (
+        "taken in, then found carried out",
+        SENT._replace(attempt=LastAttempt.OK, observation=O.ACCEPTED, settled=Settled.COMMITTED),
+        Outcome.SUCCEEDED,
+    ),
+    (
+        "taken in, then found not to be carried out",
+        SENT._replace(attempt=LastAttempt.OK, observation=O.ACCEPTED, settled=Settled.NOT_COMMITTED),
+        Outcome.FAILED,
+    ),
     ("called off before it was dispatched", BASE._replace(gate=GateState.WITHDRAWN), Outcome.CANCELLED),
     (
         "called off too late",

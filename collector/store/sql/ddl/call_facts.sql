@@ -20,7 +20,7 @@ marked as (
         coalesce(d.week, c.week) as decision_week,
         m.tool is not null as in_toolset,
         m.tool is not null or c.visible = 'yes' as known_visible,
-        c.observation in ('ok', 'empty', 'partial', 'partly_unknown') and not c.discarded as answered,
+        c.observation in ('ok', 'empty', 'partial', 'partly_unknown', 'accepted') and not c.discarded as answered,
         c.observation in ('error', 'business_error', 'raised', 'invalid') as is_error,
         c.observation = 'timeout' as is_timeout,
         c.observation in ('cut_by_recording', 'cut_on_wire') as is_cut,
