@@ -10,15 +10,15 @@ import pytest
 import toolwitness
 from toolwitness.model.enums import RecordKind
 
-TOOLS = [{"type": "function", "function": {"name": "pay", "parameters": {"type": "object"}}}]
+TOOLS = [{"type": "function", "function": {"name": "charge", "parameters": {"type": "object"}}}]
 DECLINED, PAID = '{"error": "card declined"}', '{"paid": true}'
 
 
 def _answer(request):
-    """A call of `pay` with the first word of the user, always by the same id; after a tool message a text."""
+    """A call of `charge` with the first word of the user, always by the same id; after a tool message a text."""
     messages = json.loads(request.content)["messages"]
     who = next(message["content"] for message in messages if message["role"] == "user")
-    call = {"id": "call_0", "type": "function", "function": {"name": "pay", "arguments": json.dumps({"who": who})}}
+    call = {"id": "call_0", "type": "function", "function": {"name": "charge", "arguments": json.dumps({"who": who})}}
     told = messages[-1]["role"] == "tool"
     message = {"role": "assistant", "content": "done" if told else None, **({} if told else {"tool_calls": [call]})}
     choice = {"index": 0, "message": message, "finish_reason": "stop" if told else "tool_calls"}
@@ -94,7 +94,7 @@ def test_a_history_that_slides_is_read(instrument, model):
     def answer(request):
         del request
         number = next(numbers)
-        call = {"id": f"call_{number}", "type": "function", "function": {"name": "pay", "arguments": f'{{"n": {number}}}'}}
+        call = {"id": f"call_{number}", "type": "function", "function": {"name": "charge", "arguments": f'{{"n": {number}}}'}}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
         return httpx.Response(
