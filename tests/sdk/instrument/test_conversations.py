@@ -119,13 +119,13 @@ def test_a_tool_with_arguments_that_the_application_adds_is_the_call_s_attempt(i
     """A tenant beside what the model gave makes no second call."""
 
     @toolwitness.tool(side_effect="write")
-    def pay(who, tenant):
+    def charge(who, tenant):
         return {"paid": who, "tenant": tenant}
 
     with instrument("openai") as recorded:
         steps = conversation(client, "alice", PAID)
         next(steps)
-        pay(who="alice", tenant="t-1")
+        charge(who="alice", tenant="t-1")
         next(steps)
         calls = recorded.records(RecordKind.CALL)
         attempts = recorded.records(RecordKind.ATTEMPT)
@@ -137,14 +137,14 @@ def test_what_the_application_runs_beside_is_no_second_try(instrument, client):
     """A fee that it pays by the same tool is a call of its own, and leaves the result of the first."""
 
     @toolwitness.tool(side_effect="write")
-    def pay(who):
+    def charge(who):
         return {"paid": who}
 
     with instrument("openai") as recorded:
         steps = conversation(client, "alice", PAID)
         next(steps)
-        pay(who="alice")
-        pay(who="the house")
+        charge(who="alice")
+        charge(who="the house")
         next(steps)
         calls = recorded.records(RecordKind.CALL)
         attempts = recorded.records(RecordKind.ATTEMPT)
@@ -178,7 +178,7 @@ def test_a_decorated_tool_that_did_not_run_has_no_result(instrument, client):
     """What a loop tells the model in its place is no answer of the tool's, so nothing succeeded."""
 
     @toolwitness.tool(side_effect="write")
-    def pay(who):
+    def charge(who):
         return {"paid": who}
 
     with instrument("openai") as recorded:
