@@ -11,6 +11,7 @@ import typer
 
 from toolwitness.commands.common import AsJson, Db, on_terminal, part, print_json, say, show
 from toolwitness.commands.moments import Since, Until, moment_ns
+from toolwitness.model.enums import Finding
 
 _SHOWN = 50
 
@@ -74,6 +75,8 @@ def _echo(commands: list[str]) -> None:
     """Print what to type; never folded, so that it can be copied."""
     for command in commands:
         typer.echo(f"  {command}")
+    if any(" FINDING " in command for command in commands):
+        typer.echo(f"  FINDING is {', '.join(Finding)}")
 
 
 def _plain(one: Any) -> dict[str, Any]:

@@ -69,8 +69,8 @@ class Account:
 
 
 def settle_command(call: str) -> str:
-    """What a person types who found out whether a call took effect."""
-    return f"toolwitness settle {call} committed|not_committed|still_unknown --by NAME --reason TEXT"
+    """What a person types who found out whether a call took effect; FINDING stands for one of the three words."""
+    return f"toolwitness settle {call} FINDING --by NAME --reason TEXT"
 
 
 def reconcile_command(call: str) -> str:
@@ -125,7 +125,9 @@ def _known(account: Account) -> Iterator[str]:
     yield _what_ran(account)
     if row["attempts"] and row["gate_state"] == "rejected":
         yield f"It ran although gate {row['rejected_by']} denied it."
-    if row["observation"] in _CAME_BACK:
+    if row["observation"] == "cut_by_recording" and not row["has_call_span"]:
+        yield "What came back, if anything did, was not recorded: the process was gone before it could tell."
+    elif row["observation"] in _CAME_BACK:
         yield _CAME_BACK[row["observation"]].format(why=_bracketed((row["error_class"], row["vendor_code"])))
     if row["cancellation"] is not None:
         yield f"It was {CALLED_OFF[row['cancellation']]}."

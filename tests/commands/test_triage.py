@@ -125,7 +125,7 @@ def test_one_call_is_told_whole(cli, told):
         "by run desk-1, task ticket-17, session chat-3, agent desk",
         "attempts 1: timed out, sent",
         "not known Whether it took effect.",
-        f"toolwitness settle {ids['late']} committed|not_committed|still_unknown --by NAME --reason TEXT --db {path}",
+        f"toolwitness settle {ids['late']} FINDING --by NAME --reason TEXT --db {path} FINDING is committed, not_committed",
     ):
         assert said in flat, said
 
@@ -152,7 +152,7 @@ def test_a_run_is_handed_over(cli, told):
         f"TO BE RECONCILED: may have taken effect, or still may (1) {ids['late']} bank/pay unknown_commit",
         "NEEDED TO GO ON (2)",
         "not known: Which limits it had, if any.",
-        f"toolwitness settle {ids['late']} committed|not_committed|still_unknown --by NAME --reason TEXT --db {path}",
+        f"toolwitness settle {ids['late']} FINDING --by NAME --reason TEXT --db {path}",
     ):
         assert said in flat, said
 
