@@ -76,9 +76,9 @@ def _echo(commands: list[str]) -> None:
     for command in commands:
         typer.echo(f"  {command}")
     if any(" MODULE " in command for command in commands):
-        typer.echo("MODULE is where the status queries of your tools stand")
+        typer.echo("  MODULE is where the status queries of your tools stand")
     if any(" FINDING " in command for command in commands):
-        typer.echo(f"FINDING is one of {', '.join(Finding)}")
+        typer.echo(f"  FINDING is {', '.join(Finding)}")
 
 
 def _plain(one: Any) -> dict[str, Any]:

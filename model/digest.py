@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from typing import Any, NewType
 
 KeyedDigest = NewType("KeyedDigest", str)
@@ -58,11 +59,30 @@ _SECRET_DIGITS = 8
 
 
 def key_digest(secret: bytes, key: str) -> KeyedDigest:
-    """What is recorded of an idempotency key; the key itself is recorded nowhere.
+    """What is recorded of an idempotency key that the application gave; the key itself is recorded nowhere.
 
     Its last 32 bits tell the secret, so that a key that is compared under another secret is not taken for another key.
     """
-    told = keyed_digest(secret, ["idempotency_key", key])
+    return _naming(secret, keyed_digest(secret, ["idempotency_key", key]))
+
+
+_FIRST_DIGITS = 32
+_DERIVED_KEY = re.compile(rf"[0-9a-f]{{{_FIRST_DIGITS},64}}")
+
+
+def derived_key_digest(secret: bytes, key: str) -> KeyedDigest | None:
+    """What is recorded of a key that was derived here, 64 hex digits; None for what is none.
+
+    It goes by the first 32 digits alone, in either case and with or without the dashes of a UUID, since services that take less
+    are sent no more, and list what they were sent.
+    """
+    digits = key.replace("-", "").lower()
+    if not _DERIVED_KEY.fullmatch(digits):
+        return None
+    return _naming(secret, keyed_digest(secret, ["derived_idempotency_key", digits[:_FIRST_DIGITS]]))
+
+
+def _naming(secret: bytes, told: KeyedDigest) -> KeyedDigest:
     return KeyedDigest(told[:-_SECRET_DIGITS] + _secret_digits(secret))
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from toolwitness.model.digest import is_under, key_digest
+from toolwitness.model.digest import derived_key_digest, is_under, key_digest
 from toolwitness.model.enums import Basis, CommitLevel, Finding, Outcome
 from toolwitness.model.exceptions import SettlementError
 from toolwitness.model.outcome import Access, Evidence, Settled, outcome
@@ -60,6 +60,7 @@ class UnknownCommit:
     def matches_key(self, candidate: str | None) -> bool:
         """Whether a key that the service lists is the idempotency key of this call; None, where it lists none, is not.
 
+        Of a key that toolwitness made, its first 32 digits or more are enough, also as a UUID and in capitals.
         The key itself is recorded nowhere, only a digest of it under the agent's secret. Raises SettlementError where either
         is missing or the secret is another, and TypeError for what is no text: that nothing matches would otherwise look like
         nothing done.
@@ -76,7 +77,8 @@ class UnknownCommit:
                 f"{'none' if self.secret is None else 'another'} here; set TOOLWITNESS_DIGEST_KEY to it, or "
                 "TOOLWITNESS_STATE_DIR to the agent's state folder"
             )
-        return candidate is not None and key_digest(self.secret, candidate) == self.key_digest
+        made = (key_digest, derived_key_digest)
+        return candidate is not None and any(digest(self.secret, candidate) == self.key_digest for digest in made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,9 @@ def _known(account: Account) -> Iterator[str]:
     yield _what_ran(account)
     if row["attempts"] and row["gate_state"] == "rejected":
         yield f"It ran although gate {row['rejected_by']} denied it."
-    if row["observation"] in _CAME_BACK:
+    if row["observation"] == "cut_by_recording" and not row["has_call_span"]:
+        yield "What came back, if anything did, was not recorded: the process was gone before it could tell."
+    elif row["observation"] in _CAME_BACK:
         yield _CAME_BACK[row["observation"]].format(why=_bracketed((row["error_class"], row["vendor_code"])))
     if row["cancellation"] is not None:
         yield f"It was {CALLED_OFF[row['cancellation']]}."

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from toolwitness.model.digest import KeyedDigest, key_digest, keyed_digest
+from toolwitness.model.digest import KeyedDigest, derived_key_digest, key_digest, keyed_digest
 from toolwitness.model.exceptions import IdempotencyConflictError, IdempotencyKeyError
 from toolwitness.sdk.canonical import exact_arguments
 from toolwitness.sdk.keybook import Book, Ending, lock, prune
@@ -198,7 +198,7 @@ class Keys:
     def _derive(self, call: CallScope, subject: _Subject, place: list[Any]) -> CallKey:
         parts = ["idempotency", _VERSION, _identity(call.run.root), subject.server, subject.tool, place, subject.arguments]
         text = hmac.digest(self.secret.key, json.dumps(parts).encode(), "sha256").hex()
-        return CallKey(text, self.digest(text), subject)
+        return CallKey(text, derived_key_digest(self.secret.key, text) or self.digest(text), subject)
 
     def _mark(self, *words: str) -> str:
         return keyed_digest(self.secret.key, ["idempotency", *words])

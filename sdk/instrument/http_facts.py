@@ -22,6 +22,7 @@ from toolwitness.model.enums import AttemptStatus, ErrorClass, Known
 from toolwitness.sdk import calls, context
 from toolwitness.sdk.calls import AttemptScope
 from toolwitness.sdk.guard import reading_guard
+from toolwitness.sdk.instrument import http_bodies
 from toolwitness.sdk.instrument.patching import Patches, Wrapper, argument
 from toolwitness.sdk.raised import explicit_causes
 
@@ -61,8 +62,9 @@ class Requests:
         self._open: set[int] = set()
         self._sent: list[int] = []
         self._connecting_failed: set[type[BaseException]] = set()
-        # Of requests that may write: whether one was done, was last only accepted, failed at all, and what one broke off by.
-        self._worked = self._accepted = self._failed = False
+        # Of requests that may write: which were done, was the last only accepted, did one fail, and what one broke off by.
+        self._worked: set[int] = set()
+        self._accepted = self._failed = False
         self._broke: tuple[AttemptStatus, str] | None = None
 
     def begin(self, number: int) -> None:
@@ -82,18 +84,24 @@ class Requests:
             self._connecting_failed.add(unsent)
         self._open.discard(number)
 
-    def answered(self, status: int) -> None:
+    def answered(self, number: int, status: int) -> None:
         """A request that may write was answered with this status."""
         if status in _ELSEWHERE:
             return
         if status < _FIRST_REFUSAL:
-            self._worked, self._accepted = True, status == _ACCEPTED
+            self._worked.add(number)
+            self._accepted = status == _ACCEPTED
         elif status >= _FIRST_ERROR or status in _UNTRUSTED:
             self._broke = self._broke or (AttemptStatus.ERROR, "UntrustedStatus")
         self._failed = self._failed or status >= _FIRST_REFUSAL
 
+    def cut_off(self, number: int, error: BaseException) -> None:
+        """The body of the answer to a request that may write broke off, or cannot be read."""
+        self._worked.discard(number)
+        self.broke_off(error, unsent=False)
+
     def broke_off(self, error: BaseException, *, unsent: bool) -> None:
-        """A request that may write ended by an exception; `unsent`: nothing of it left the process."""
+        """A request that may write ended by an exception, or by no answer; `unsent`: nothing of it left the process."""
         self._failed = True
         if not unsent and self._broke is None:
             status = AttemptStatus.TIMEOUT if calls.timed_out(error) else AttemptStatus.ERROR
@@ -169,8 +177,17 @@ class Request:
                 return
             if _requests(self._attempts[0]).latest == self._number:
                 self._attempts[0].learn(remote_status=status)
-            for attempt in () if self._safe else self._attempts:
-                _requests(attempt).answered(status)
+            if self._safe:
+                return
+            http_bodies.watch(response, self)
+            for attempt in self._attempts:
+                _requests(attempt).answered(self._number, status)
+
+    def cut_off(self, error: BaseException) -> None:
+        """The body of its answer broke off or cannot be read, so that nobody knows what the service said."""
+        with reading_guard:
+            for attempt in self._attempts:
+                _requests(attempt).cut_off(self._number, error)
 
     def _end(self, unsent: type[BaseException] | None) -> None:
         with reading_guard:

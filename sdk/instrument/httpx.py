@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from toolwitness.sdk.instrument import http_facts
+from toolwitness.sdk.instrument import http_bodies, http_facts
 from toolwitness.sdk.instrument.patching import Patches
 
 
@@ -34,6 +34,10 @@ def instrument(patches: Patches, module: ModuleType) -> None:
 
     patches.method(module.HTTPTransport, "handle_request", http_facts.sending(connecting_failed))
     patches.method(module.AsyncHTTPTransport, "handle_async_request", asend)
+    broken = (module.TransportError,)
+    patches.method(module.Response, "iter_raw", http_bodies.reading(broken))
+    patches.method(module.Response, "aiter_raw", http_bodies.areading(broken))
+    patches.method(module.Response, "json", http_bodies.parse)
     core = module.__name__.replace("httpx", "httpcore")
     for kind in ("http11", "http2"):
         patches.when_imported(f"{core}._sync.{kind}", lambda found: _connections(patches, core, found))

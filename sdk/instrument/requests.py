@@ -13,7 +13,7 @@ from typing import Any
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import ConnectTimeoutError, MaxRetryError, NewConnectionError, ProxyError, SSLError
 
-from toolwitness.sdk.instrument import http_facts
+from toolwitness.sdk.instrument import http_bodies, http_facts
 from toolwitness.sdk.instrument.patching import Patches
 
 _CONNECTING = (NewConnectionError, ConnectTimeoutError)
@@ -23,6 +23,9 @@ _BEFORE_WRITING = (*_CONNECTING, ProxyError, SSLError)
 def instrument(patches: Patches, module: ModuleType) -> None:
     """Wrap the adapter, and the methods by which a connection of urllib3 writes a request."""
     patches.method(module.adapters.HTTPAdapter, "send", http_facts.sending(_connecting_failed))
+    broken = (module.exceptions.ChunkedEncodingError, module.ConnectionError, module.Timeout)
+    patches.method(module.Response, "iter_content", http_bodies.reading(broken))
+    patches.method(module.Response, "json", http_bodies.parse)
     patches.methods(HTTPConnection, {"request": _write, "request_chunked": _write})
     http_facts.count_as_timeout(patches, module.Timeout)
 

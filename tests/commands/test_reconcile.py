@@ -167,7 +167,7 @@ def test_findings_go_through_the_toolwitness_that_holds_the_file(live, history, 
 
 
 PAYING = """
-import json, pathlib, sys
+import json, pathlib, sys, uuid
 import toolwitness
 
 BOOKS = pathlib.Path("books.json")
@@ -176,7 +176,9 @@ BOOKS = pathlib.Path("books.json")
 def pay(amount):
     key = toolwitness.current_call().idempotency_key
     if amount > 1:
-        BOOKS.write_text(json.dumps([None, "another", key]))
+        books = json.loads(BOOKS.read_text()) if BOOKS.exists() else [None, "another"]
+        sent = {5: key, 6: key[:45], 7: str(uuid.UUID(key[:32])).upper()}[amount]
+        BOOKS.write_text(json.dumps([*books, sent]))
     raise TimeoutError("no answer")
 
 @toolwitness.reconciler(pay)
@@ -186,7 +188,7 @@ def status(unknown):
 if __name__ == "__main__":
     toolwitness.instrument(db="keyed.duckdb")
     with toolwitness.run(id="r1"):
-        for amount in (1, 5):
+        for amount in (1, 5, 6, 7):
             try:
                 pay(amount)
             except TimeoutError:
@@ -195,7 +197,7 @@ if __name__ == "__main__":
 
 
 def test_a_payment_is_found_by_its_key(tmp_path):
-    """In the service's books the key alone tells which call it was; under another secret nothing is claimed."""
+    """In the service's books the key alone tells which call it was, cut as well; under another secret nothing is claimed."""
     (tmp_path / "paying.py").write_text(PAYING)
     subprocess.run([sys.executable, "paying.py"], check=True, cwd=tmp_path)
     file = tmp_path / "keyed.duckdb"
@@ -204,5 +206,5 @@ def test_a_payment_is_found_by_its_key(tmp_path):
     elsewhere = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=other)
     here = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
-    assert [one["finding"] for one in json.loads(elsewhere.stdout)["asked"]] == [None, None]
-    assert [one["outcome"] for one in json.loads(here.stdout)["asked"]] == ["failed", "succeeded"]
+    assert [one["finding"] for one in json.loads(elsewhere.stdout)["asked"]] == [None] * 4
+    assert [one["outcome"] for one in json.loads(here.stdout)["asked"]] == ["failed", *["succeeded"] * 3]

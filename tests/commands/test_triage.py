@@ -126,6 +126,7 @@ def test_one_call_is_told_whole(cli, told):
         "attempts 1: timed out, sent",
         "not known Whether it took effect.",
         f"toolwitness settle {ids['late']} FINDING --by NAME --reason TEXT --db {path}",
+        "FINDING is committed, not_committed, still_unknown",
     ):
         assert said in flat, said
 

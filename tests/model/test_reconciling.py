@@ -1,10 +1,12 @@
 """What an answer to a status query settles, and which words about a call are not taken."""
 
+import uuid
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwitness.model.digest import key_digest
+from toolwitness.model.digest import derived_key_digest, key_digest
 from toolwitness.model.enums import Basis, CommitLevel, Finding, Outcome
 from toolwitness.model.exceptions import SettlementError
 from toolwitness.model.outcome import Access, Settled, every_evidence, outcome
@@ -132,6 +134,23 @@ def test_a_key_is_compared_by_its_digest():
     with pytest.raises(TypeError, match="given was one of type int"):
         call.matches_key(1)
     assert "secret" not in repr(call)
+
+
+def test_a_key_made_here_is_known_by_its_first_128_bits():
+    """Services that take less are sent a part of it, or a UUID; one digit too few, or another, is another key."""
+    key = "0123456789abcdef" * 4
+    call = unknown(key_digest=derived_key_digest(b"secret", key), secret=b"secret")
+    same = (key, key[:45], key[:32], key.upper(), str(uuid.UUID(key[:32])))
+    others = (key[:31], "f" + key[1:], f"{key}0", f"pay {key}")
+
+    assert [call.matches_key(candidate) for candidate in (*same, *others)] == [True] * 5 + [False] * 4
+
+
+def test_a_key_of_the_applications_own_is_compared_as_it_is():
+    """Nobody but the application knows what of it counts."""
+    call = unknown(key_digest=key_digest(b"secret", "0" * 40), secret=b"secret")
+
+    assert [call.matches_key(candidate) for candidate in ("0" * 40, "0" * 32, "0" * 39 + "1")] == [True, False, False]
 
 
 @pytest.mark.parametrize(

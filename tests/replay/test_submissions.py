@@ -4,7 +4,7 @@ import pytest
 
 from toolwitness.model.enums import AttemptStatus, ErrorClass, Known, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.exceptions import CallNotFoundError
-from toolwitness.model.records import AttemptStart
+from toolwitness.model.records import Attempt, AttemptStart
 from toolwitness.replay.accounts import committed
 from toolwitness.replay.submissions import STATES, state_counts, submission, submissions
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, History
@@ -287,6 +287,29 @@ def test_a_success_after_a_doubtful_attempt_may_be_done_twice(history, source_of
 
     assert [one.call for one in found] == [bare, other_keys, late_key, not_declared]
     assert {(one.state, one.retried_in_doubt, one.retry) for one in found} == {("twice", True, "unsafe")}
+
+
+def test_one_attempt_that_a_gateway_failed_is_no_second_try(history, source_of):
+    """It is found to be committed, and nobody is sent to take anything back."""
+    call = pay(history, ObservationStatus.RAISED)
+    history.attempt("run-1", call, AttemptStatus.ERROR, sent="yes", remote_status=502, error_type="HTTPStatusError")
+    history.reconciliation("run-1", call, "pay", "committed")
+
+    one = only(submissions(source_of(history), states=STATES))
+
+    assert (one.state, one.committed, one.retry, one.retried_in_doubt) == ("done", "yes", "not_needed", False)
+
+
+def test_of_a_process_that_died_no_answer_is_claimed(history, source_of):
+    """Nobody knows whether one came, where the call's own record is lost."""
+    common = {"run_id": "run-1", "call_id": "lost", "attempt_ordinal": 1}
+    history.add(AttemptStart(tool="pay", side_effect=SideEffect.WRITE, **common), parent="tried")
+    history.add(Attempt(attempt_status=AttemptStatus.ERROR, error_type="ProcessDied", **common), span_id="tried")
+
+    one = only(submissions(source_of(history)))
+
+    assert one.outcome == "unknown_commit"
+    assert not any(sentence.startswith("An answer came back") for sentence in one.known)
 
 
 def test_with_one_key_and_an_idempotent_tool_a_retry_is_safe(history, source_of):

@@ -248,6 +248,10 @@ def test_what_becomes_of_a_write(tmp_path, server, path, outcome):
         ("httpx2", httpx2.HTTPTransport, "handle_request"),
         ("requests", requests.adapters.HTTPAdapter, "send"),
         ("requests", urllib3.connection.HTTPConnection, "request"),
+        ("httpx", httpx.Response, "iter_raw"),
+        ("httpx", httpx.Response, "aiter_raw"),
+        ("httpx", httpx.Response, "json"),
+        ("requests", requests.Response, "iter_content"),
     ],
 )
 def test_taken_back_it_is_as_it_was(instrument, name, owner, method):

@@ -38,6 +38,8 @@ judged as (
         coalesce(r.repeat_took, 'no') as repeat_took,
         coalesce(r.same_key, false) as same_key,
         c.outcome in ('succeeded', 'partial', 'empty') and c.earlier_effect = 'possible'
+            -- a gateway's 5xx leaves open what was done behind it, which is no second try
+            and greatest(c.attempts, coalesce(c.attempts_made, 0)) > 1
             and not (c.idempotent = 'yes' and coalesce(k.one_key, false)) as retried_in_doubt
     from calls as c
     left join keyed as k on k.call_id = c.call_id

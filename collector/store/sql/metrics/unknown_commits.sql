@@ -17,7 +17,7 @@ select
     coalesce(a.duplicate_risk, false) as duplicate_risk,
     coalesce(a.duplicate, false) as duplicate,
     coalesce(a.repeat_unknown, false) as repeat_unknown,
-    u.earlier_effect = 'possible' as retried_in_doubt,
+    u.earlier_effect = 'possible' and greatest(u.attempts, coalesce(u.attempts_made, 0)) > 1 as retried_in_doubt,
     u.key_digest, u.action_id, u.settled, u.found_by, u.week,
     case when u.time_known then u.started_ns end as started_ns
 from calls as u

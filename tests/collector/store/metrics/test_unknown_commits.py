@@ -1,6 +1,6 @@
 import pytest
 
-from toolwitness.model.enums import AttemptStatus, ObservationStatus
+from toolwitness.model.enums import AttemptStatus, ObservationStatus, SideEffect
 from toolwitness.tests.factories import MONDAY_NS, SECOND_NS, History
 
 
@@ -164,7 +164,9 @@ def test_a_retry_within_the_call_is_told_apart(history, ask):
     call = doubtful_call(history)
     history.attempt("r", call, AttemptStatus.TIMEOUT, sent="yes")
     once = doubtful_call(history, run="other")
+    gateway = history.call("r", "book", ObservationStatus.RAISED, side_effect=SideEffect.WRITE)
+    history.attempt("r", gateway, AttemptStatus.ERROR, sent="yes", remote_status=502, error_type="HTTPStatusError")
 
     rows = ask(history, "unknown_commits", now_ns=history.now_ns)
 
-    assert {row["call"]: row["retried_in_doubt"] for row in rows} == {call: True, once: False}
+    assert {row["call"]: row["retried_in_doubt"] for row in rows} == {call: True, once: False, gateway: False}
