@@ -6,13 +6,15 @@ import json
 import math
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from toolwitness.model.enums import StopReason
-from toolwitness.model.records import Json
 from toolwitness.sdk.calls import CALLED_OFF, timed_out
 from toolwitness.sdk.guard import UnknownWordError
 from toolwitness.sdk.labels import label
+
+if TYPE_CHECKING:
+    from toolwitness.model.records import Json
 
 _MOST_NAMES = 64
 
@@ -62,7 +64,7 @@ def as_json(amounts: Mapping[str, int | float] | None) -> Json | None:
     for name, amount in amounts.items():  # two names may read the same once they are masked
         known_as = label(name) or ""
         told[known_as] = told.get(known_as, 0) + amount
-    return Json(json.dumps(told))
+    return cast("Json", json.dumps(told))
 
 
 def stopped_by(error: BaseException) -> StopReason:
