@@ -90,8 +90,9 @@ class RunScope(Scope):
         # What a part of a run spends, the run spends; what a part of it may use is not what the run may.
         self.spending: Spending = Spending() if shared is None else shared.spending
         self.budget: dict[str, int | float] | None = None
-        with guard:
-            self.budget = limits(budget)
+        if budget is not None:
+            with guard:
+                self.budget = limits(budget)
         self.stopped_by = StopReason.UNKNOWN
         self.inferred = inferred
         self.outcome, self.source = RunOutcome.UNKNOWN, OutcomeSource.UNKNOWN

@@ -55,6 +55,9 @@ def digest_key(folder: Path) -> bytes:
         return secrets.token_bytes(_KEY_BYTES)
 
 
+_NOTHING_MORE = (None, None, None)
+
+
 class OpenAttempt(NamedTuple):
     """What the journal keeps of an attempt that may write; no arguments. A line of the journal is its JSON array."""
 
@@ -80,7 +83,7 @@ class OpenAttempt(NamedTuple):
     def line(self) -> str:
         """The line of the journal, written by hand since a tool waits for it."""
         call, run, trace, attempt, start, ordinal, server, tool, started, decision, position, effect, subject, key = self[:14]
-        rest = ",".join(map(_text_or_null, self[14:17]))
+        rest = "null,null,null" if self[14:17] == _NOTHING_MORE else ",".join(map(_text_or_null, self[14:17]))
         return (
             f"[{_text(call)},{_text(run)},{_text(trace)},{_text(attempt)},{_text(start)},{ordinal},{_text(server)},{_text(tool)},"
             f"{started},{_text_or_null(decision)},{_number_or_null(position)},{_text(effect)},{_text_or_null(subject)},"
