@@ -168,7 +168,7 @@ class AgentOutbox(Outbox):
     ) -> None:
         super().__init__(make_exporter, assembler, delivered)
         self._exporting = Guard(everything=True, reports=False)
-        self._warned = False
+        self.warned = False
 
     def prepare(self) -> None:
         """Make the exporter, so that the first batch, which may be that of the process's end, does not wait for its imports."""
@@ -179,8 +179,8 @@ class AgentOutbox(Outbox):
         with self._exporting:
             if super()._export(batch):
                 return True
-        if not self._warned:
-            self._warned = True
+        if not self.warned:
+            self.warned = True
             raised = self._exporting.last
             # A logging handler of the application may raise, which must not end our thread.
             with worker_guard:
@@ -324,7 +324,14 @@ class Worker:
             outbox.abandoned = True
         if outbox is None or not outbox.exporting:
             thread.join(_LEAVING_S)
-        return not (thread.is_alive() or outbox is None or outbox or self._notes)
+        delivered = not (thread.is_alive() or outbox is None or outbox or self._notes)
+        if not delivered and (outbox is None or not outbox.warned):
+            logger.warning(
+                "toolwitness ran out of time at the end of the process: not everything was delivered. The next process that "
+                "records to the same place tells which writes are missing, as unknown commits; TOOLWITNESS_EXIT_TIMEOUT gives "
+                "it longer"
+            )
+        return delivered
 
 
 class _Flush:
