@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from toolwitness.model.exceptions import MissingExtraError
+from toolwitness.model.harmless import harmless
 
 Db = Annotated[Path, typer.Option(help="The database file.", dir_okay=False)]
 _AGE = re.compile(r"([0-9]{1,6})([smhdw])")
@@ -61,7 +62,7 @@ def digest_key() -> bytes | None:
 
 def say(text: str) -> None:
     """Tell a person something, on standard error, which leaves standard output to the answer."""
-    typer.echo(text, err=True)
+    typer.echo(harmless(text), err=True)
 
 
 def on_terminal() -> bool:

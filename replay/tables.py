@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, Literal
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from toolwitness.model.harmless import harmless
 from toolwitness.replay import honest
 
 _WIDTH = 100
@@ -30,10 +33,27 @@ _STYLE_OF = {
 }
 
 
+class _Console(Console):
+    """A console that nothing recorded can steer: names and ids are texts of an application's, or of a model's."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments of what is printed, with a question mark for what is no sign."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+
+
 def console() -> Console:
     """Standard output as a console: as wide as the terminal, and 100 columns where there is none."""
-    found = Console(highlight=False, emoji=False, markup=False)
-    return found if found.is_terminal else Console(highlight=False, emoji=False, markup=False, width=_WIDTH)
+    found = _Console(highlight=False, emoji=False, markup=False)
+    return found if found.is_terminal else _Console(highlight=False, emoji=False, markup=False, width=_WIDTH)
+
+
+def shell_word(text: str) -> str:
+    """A text as one word of a command; what a terminal would obey is written out, as bash and zsh read it."""
+    if text.isprintable():
+        return shlex.quote(text)
+    written = (sign if sign.isprintable() and sign not in "'\\" else f"\\U{ord(sign):08x}" for sign in text)
+    return f"$'{''.join(written)}'"
 
 
 def word(given: str | None) -> Text:

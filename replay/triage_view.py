@@ -13,7 +13,7 @@ from rich.text import Text
 
 from toolwitness.replay.accounts import reconcile_command, settle_command
 from toolwitness.replay.submissions import OPEN_STATES, Submission
-from toolwitness.replay.tables import printable, tool_name
+from toolwitness.replay.tables import printable, shell_word, tool_name
 from toolwitness.replay.transcript import value_text
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
@@ -181,7 +181,7 @@ def triage_account(one: Submission) -> RenderableType:
 
 def commands(one: Submission, db: str) -> list[str]:
     """What to type about a call, whole, with the database file."""
-    told = [] if one.run is None else [f"toolwitness replay {shlex.quote(one.run)}"]
+    told = [] if one.run is None else [f"toolwitness replay {shell_word(one.run)}"]
     if one.outcome in _TO_SETTLE:
         told += [reconcile_command(one.call), settle_command(one.call)]
     return [f"{command} --db {shlex.quote(db)}" for command in told]

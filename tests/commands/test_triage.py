@@ -198,3 +198,25 @@ def test_a_settled_call_is_in_doubt_no_more(cli, told):
     assert "retry not needed. It was done." in flat
     assert "ann said on" in flat
     assert [one["call"] for one in json.loads(left)["confirmed"]] == [ids["late"], ids["done"]]
+
+
+@pytest.mark.parametrize("command", [("triage",), ("triage", "CALL"), ("handover", "run\x1b"), ("runs",), ("replay", "r")])
+def test_what_an_application_named_cannot_steer_a_terminal(cli, tmp_path, command):
+    """Ids of runs may hold anything; a command that names one is written so that a shell reads it."""
+    history, path = History(), tmp_path / "steering.duckdb"
+    history.run("run\x1b[2J", task="task\x1b[2J", session="\x1b[2J", agent="\x1b[2J")
+    call = history.call("run\x1b[2J", "pay", ObservationStatus.TIMEOUT, action_id="\x1b[2J")
+    store = Store.open(path)
+    store.write_group([history.rows])
+    store.close()
+    code, shown, said = cli(*(call if word == "CALL" else word for word in command), "--db", path)
+
+    assert (code, "\x1b" in shown + said) == (0, False)
+    assert "CALL" not in command or r"toolwitness replay $'run\U0000001b[2J' --db" in shown
+
+
+def test_an_error_cannot_steer_a_terminal_either(cli, told):
+    """It names what was asked for."""
+    _, _, said = cli("triage", "no\x1b[2J", "--db", told[0])
+
+    assert "\x1b" not in said

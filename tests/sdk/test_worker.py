@@ -138,7 +138,7 @@ def test_an_inline_recorder_exports_in_batches(switch):
 
 
 def test_the_thread_leaves_between_two_notes(caplog):
-    """One that is in the middle of a note when Python ends would take the process down; what it leaves is told."""
+    """One that is in the middle of a note when Python ends would take the process down; that something is left is told."""
     begun = threading.Event()
     worked = []
 
