@@ -47,6 +47,7 @@ from toolwitness.sdk.provenance import ArgumentEdges, RunIndex
 from toolwitness.sdk.shown import Definitions, ToolView
 from toolwitness.sdk.spans import Place
 from toolwitness.sdk.told import told_facts
+from toolwitness.sdk.tool_facts import ToolFacts, first_told
 from toolwitness.sdk.versions import ArgumentChecks
 
 if TYPE_CHECKING:
@@ -140,10 +141,11 @@ class Assembler(Approvals):
         clock: Clock,
         registry: dict[tuple[str, str], ToolDefinition],
         error_rules: Sequence[OwnRule],
+        tools: ToolFacts,
     ) -> None:
         common = {"source": source, "time_known": time_known}
         super().__init__(key=key, service=service, common=common, errors=ErrorReader(Errors(error_rules)))
-        self._policy, self._registry = policy, registry
+        self._policy, self._registry, self._tools = policy, registry, tools
         self._fingerprints = fingerprints
         self._runs: OrderedDict[str, RunIndex] = OrderedDict()
         self._definitions = Definitions()
@@ -322,6 +324,8 @@ class Assembler(Approvals):
         listed = seen or (None if catalog is None else catalog.find(call.server, call.tool)) or call.definition
         if listed is not None and call.definition is not None and call.definition is not listed:
             listed = self._definitions.declared(listed, call.definition)
+        if listed is not None:
+            listed = self._tools.over(call.server, call.tool, listed)
         visible = Known.UNKNOWN
         if shown is not None and (seen is not None or shown.complete):
             visible = Known.YES if seen is not None else Known.NO
@@ -433,9 +437,9 @@ class Assembler(Approvals):
             "arguments_valid": next((one.verdict for one in notes.checks if one.schema_digest == schema_digest), None),
             "definition_digest": None if definition is None else definition.definition_digest,
             "side_effect": side_effect(call),
-            "idempotent": Known.UNKNOWN if definition is None else definition.idempotent,
-            "owner": label(_first(definition, call.definition, "owner")),
-            "settle_after_s": _first(definition, call.definition, "settle_after_s"),
+            "idempotent": first_told((definition, call.declared), "idempotent") or Known.UNKNOWN,
+            "owner": label(first_told((definition, call.declared), "owner")),
+            "settle_after_s": first_told((definition, call.declared), "settle_after_s"),
             "action_id": label(given.get("action_id")),
             "node": label(str(call.node) if type(call.node) is int else call.node),
             "key_digest": call.key_digest,
@@ -473,12 +477,6 @@ def _declared_schema(definition: ToolDefinition | None, part: str) -> Any:
     if definition is None:
         return None
     return definition.input_schema if part == "args" else definition.output_schema
-
-
-def _first(shown: ToolDefinition | None, run: ToolDefinition | None, name: str) -> Any:
-    """What the definition that the model was shown tells, else that of who ran the tool."""
-    told = (getattr(definition, name, None) for definition in (shown, run))
-    return next((value for value in told if value is not None), None)
 
 
 def _server(call: CallScope, definition: ToolDefinition | None, *, known: bool) -> str:

@@ -162,8 +162,13 @@ class CallScope(KeyedCall):
 
     @property
     def side_effect(self) -> SideEffect:
-        """What the tool may do, as far as its definition tells."""
-        return SideEffect.UNKNOWN if self.definition is None else self.definition.side_effect
+        """What the tool may do, as far as settings and definition tell."""
+        return SideEffect.UNKNOWN if self.declared is None else self.declared.side_effect
+
+    @property
+    def declared(self) -> ToolDefinition | None:
+        """The tool's definition with what the settings say of the tool."""
+        return self.recorder.tools.over(self.server, self.tool, self.definition)
 
     def gate(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -24,6 +24,7 @@ from toolwitness.sdk.proposals import Proposals
 from toolwitness.sdk.scope import NO_SIZE, Scope
 from toolwitness.sdk.scopes import DecisionScope, RunScope
 from toolwitness.sdk.state import Journal, OpenAttempt
+from toolwitness.sdk.tool_facts import ToolFacts
 from toolwitness.sdk.worker import InlineSink, SilentSink, Sink, Worker
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Recorder:
         export_interval_s: float = 0.2,
         journal: Journal | None = None,
         error_rules: Sequence[OwnRule] = (),
+        tools: Mapping[str, ToolDefinition] | None = None,
         keys: Keys | None = None,
     ) -> None:
         self.clock, self.ids = clock, ids or RandomIds()
@@ -67,6 +69,7 @@ class Recorder:
         renew = weakref.WeakMethod(self._new_process)  # the registration lasts as long as the process, the recorder may not
         os.register_at_fork(after_in_child=lambda: (again := renew()) and again())
         self._registered: dict[tuple[str, str], ToolDefinition] = {}
+        self.tools = ToolFacts(tools or {})
         self.proposals = Proposals()
         self._journal = journal
         self._key = key
@@ -83,6 +86,7 @@ class Recorder:
             clock=clock,
             registry=self._registered,
             error_rules=error_rules,
+            tools=self.tools,
         )
         self._sink: Sink
         delivered = None if journal is None else partial(_note_delivery, journal)
@@ -165,8 +169,8 @@ class Recorder:
             return
         with guard:
             call = attempt.call
-            definition, told = call.definition, call.facts
-            known = definition is not None
+            declared, told = call.declared, call.facts
+            known = declared is not None
             opened = OpenAttempt(  # by position, which takes half the time
                 call.id,
                 call.run.id,
@@ -184,8 +188,8 @@ class Recorder:
                 call.key_digest,
                 _text(told.get("action_id")),
                 _text(told.get("node")),
-                None if definition is None else definition.owner,
-                None if definition is None else definition.settle_after_s,
+                None if declared is None else declared.owner,
+                None if declared is None else declared.settle_after_s,
             )
             if self._journal is not None:
                 self._journal.started(opened)

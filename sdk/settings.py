@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.exceptions import SettingsError
 from toolwitness.redaction import RedactionPolicy
 from toolwitness.redaction.policy_file import load_policy
@@ -115,6 +116,17 @@ def _error_rules(given: Any) -> tuple[OwnRule, ...]:
     return given
 
 
+def _tools(given: Any) -> Mapping[str, ToolDefinition]:
+    """Definitions by name, or those of the file of this path; what reads it is loaded only where there is one."""
+    if isinstance(given, str | os.PathLike):
+        from toolwitness.sdk.tool_file import load_tools  # noqa: PLC0415 -- the start of an agent does not wait for it
+
+        return load_tools(given)
+    if not isinstance(given, Mapping) or not all(isinstance(each, ToolDefinition) for each in given.values()):
+        raise ValueError("is the path of a file of tools, or definitions by name")
+    return given
+
+
 def _setting(variable: str, read: Callable[[Any], Any], default: Any = None, **more: Any) -> Any:
     metadata = {"variable": variable, "read": read}
     return field(**({"default": default} if "default_factory" not in more else {}), metadata=metadata, **more)
@@ -151,6 +163,8 @@ class Settings:
     """Classes and what happens to them: a `RedactionPolicy`, or the path of a policy file, which is read at once."""
     error_rules: tuple[OwnRule, ...] = _setting("TOOLWITNESS_ERROR_RULES", _error_rules, ())
     """What errors of the application's own tools mean: the path of a file of error rules, which is read at once."""
+    tools: Mapping[str, ToolDefinition] = _setting("TOOLWITNESS_TOOLS", _tools, default_factory=dict)
+    """What tools do and whose they are, over decorators and tool servers: the path of a file of tools, read at once."""
     fingerprint_key: str | None = _setting("TOOLWITNESS_FINGERPRINT_KEY", _optional_text, repr=False)
     """Secret of fingerprints that stay comparable over runs and processes. None: a key in memory that dies with the process."""
     fingerprint_key_id: str | None = _setting("TOOLWITNESS_FINGERPRINT_KEY_ID", _optional_text)

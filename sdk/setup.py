@@ -127,6 +127,7 @@ def start(
         export_interval_s=settings.export_interval_s,
         journal=_Active.journal,
         error_rules=settings.error_rules,
+        tools=settings.tools,
         keys=_Active.keys,
     )
     for definition in _declared.values():
