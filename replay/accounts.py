@@ -19,6 +19,7 @@ from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import AttemptReplay, GateReplay
 
 _DOUBTFUL = frozenset({"unknown_commit", "indeterminate"})
+_GOOD = frozenset({"succeeded", "empty"})
 _ENDED = {
     "open": "no end recorded",
     "ok": "ended well",
@@ -158,15 +159,22 @@ def _found(row: Row) -> Iterator[str]:
 def committed(row: Row) -> str:
     """Whether it took effect: `yes`, `no`, `says_no` (the tool itself, without further proof), `partly`, `not_yet`, `unknown`.
 
-    `twice` says that it did, and perhaps more than once.
+    `twice` says that it did, and perhaps more than once; `accepted` that the service took it in, and no more is known.
     """
     if row["state"] == "twice":
         return "twice"
+    if is_accepted(row):
+        return "accepted"
     if row["outcome"] == "failed" and not is_proven(row):
         return "says_no"
     if row["outcome"] == "pending" and not row["attempts"]:
         return "not_yet"
     return _COMMITTED[row["outcome"]]
+
+
+def is_accepted(row: Row) -> bool:
+    """Whether a good answer says no more than that the service took it in (202), and nobody found out since."""
+    return row["outcome"] in _GOOD and row["commit_level"] == "accepted" and row["settled"] != "committed"
 
 
 def is_proven(row: Row) -> bool:
@@ -187,6 +195,7 @@ def unknown(account: Account) -> tuple[str, ...]:
     unanswered = row["observation"] == "none"
     told = {
         "Whether it took effect.": row["outcome"] == "unknown_commit",
+        "Whether it was done: the service said only that it took it in.": is_accepted(row),
         "Whether it ran at all.": row["outcome"] == "indeterminate" and unanswered,
         "How its answer ended, and so whether it took effect.": row["outcome"] == "indeterminate" and not unanswered,
         "Whether its attempt still goes on, and what it comes to.": row["outcome"] == "pending" and row["attempts"] > 0,
@@ -272,6 +281,7 @@ def next_step(account: Account, advice: Advice) -> str:
         Step.APPROVE: "Approve or deny it where its agent waits for the answer.",
         Step.SEE_REPEAT: f"Look at call {row['repeated_by']} instead: `toolwitness triage {row['repeated_by']}`.",
         Step.CHECK_TWICE: f"{_who(row)} looks up how often it took effect, and takes back what is too much.",
+        Step.CONFIRM: f"{_who(row)} asks the service whether it was done.",
         Step.RETRY_ITEMS: f"{_who(row)} has only the items tried again that failed.",
         Step.ANSWER_GATE: _answer_gate(account),
         Step.RUN_DEPENDENCY: "See why it was skipped and mend that, then let the agent ask again.",

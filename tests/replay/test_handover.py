@@ -91,7 +91,7 @@ def test_what_is_needed_names_the_step_and_its_command(history, source_of):
     }
     commands = {need.call: need.command for need in needed if need.command}
     assert list(commands) == [ids["timed out"], ids["open"], ids["proposed"], ids["cut"]]
-    assert commands[ids["cut"]].startswith(f"toolwitness settle {ids['cut']} committed|")
+    assert commands[ids["cut"]].startswith(f"toolwitness settle {ids['cut']} FINDING ")
 
 
 def test_limits_stand_beside_what_was_used(history, source_of):
