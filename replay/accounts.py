@@ -117,7 +117,9 @@ def _what_ran(account: Account) -> str:
         )
     times = "once" if row["attempts"] == 1 else f"{row['attempts']} times"
     sent = {attempt.sent for attempt in account.attempts}
-    left = " A request left the process." if "yes" in sent else " Nothing left the process." if sent == {"no"} else ""
+    left = (
+        " A request left the process." if "yes" in sent else " None of its requests left the process." if sent == {"no"} else ""
+    )
     return f"It was attempted {times}.{left}"
 
 
@@ -183,6 +185,12 @@ def is_proven(row: Row) -> bool:
     return never or row["settled"] == "not_committed"
 
 
+def _by_requests(account: Account) -> bool:
+    """Whether the proof that nothing happened is what was seen of HTTP requests."""
+    row = account.row
+    return row["outcome"] == "failed" and is_proven(row) and any(attempt.transport == "http" for attempt in account.attempts)
+
+
 def known(account: Account) -> tuple[str, ...]:
     """What is known of a call, a sentence each."""
     return tuple(_known(account))
@@ -196,6 +204,7 @@ def unknown(account: Account) -> tuple[str, ...]:
     told = {
         "Whether it took effect.": row["outcome"] == "unknown_commit",
         "Whether it was done: the service said only that it took it in.": is_accepted(row),
+        "What it did by other means than HTTP requests, as in a file or a database: that is not seen.": _by_requests(account),
         "Whether it ran at all.": row["outcome"] == "indeterminate" and unanswered,
         "How its answer ended, and so whether it took effect.": row["outcome"] == "indeterminate" and not unanswered,
         "Whether its attempt still goes on, and what it comes to.": row["outcome"] == "pending" and row["attempts"] > 0,

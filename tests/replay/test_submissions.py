@@ -312,6 +312,17 @@ def test_what_was_only_accepted_is_not_known_to_be_done(history, source_of):
     assert told == {found[0]: ("accepted", "unsafe"), found[1]: ("yes", "not_needed")}
 
 
+def test_what_requests_prove_says_so(history, source_of):
+    """A tool may have written a file before, which nobody watched."""
+    call = pay(history, ObservationStatus.RAISED)
+    history.attempt("run-1", call, AttemptStatus.ERROR, sent="no", transport="http")
+
+    one = only(submissions(source_of(history)))
+
+    assert "None of its requests left the process." in one.known[0]
+    assert any(sentence.startswith("What it did by other means than HTTP requests") for sentence in one.unknown)
+
+
 def test_of_a_process_that_died_no_answer_is_claimed(history, source_of):
     """Nobody knows whether one came, where the call's own record is lost."""
     common = {"run_id": "run-1", "call_id": "lost", "attempt_ordinal": 1}
