@@ -91,7 +91,7 @@ _HEADS = (
     ("Run, session", None),
     ("Age", "num"),
 )
-_SHARES = (16, 13, 24, 9, 15, 16, 7)
+_SHARES = (15, 13, 24, 9, 15, 15, 9)
 
 
 def _under(content: Child) -> Markup:
