@@ -29,6 +29,7 @@ _EFFECTS = {
     "no": ("No", "calm"),
     "says_no": ("No, says the tool", "calm"),
     "not_yet": ("Not yet", "hold"),
+    "accepted": ("Accepted, not known to be done", "warn"),
     "unknown": ("Not known", "warn"),
 }
 """What is said of the words of `accounts.committed`, and in which tone."""
@@ -46,6 +47,7 @@ STEP_WORDS = {
     Step.APPROVE: "approve or deny it",
     Step.SEE_REPEAT: "look at the later call of the same",
     Step.CHECK_TWICE: "find out how often it took effect",
+    Step.CONFIRM: "ask whether it was done",
     Step.RETRY_ITEMS: "send only the failed items again",
     Step.ANSWER_GATE: "change what stopped it",
     Step.RUN_DEPENDENCY: "see why it was skipped",
@@ -89,7 +91,7 @@ _HEADS = (
     ("Run, session", None),
     ("Age", "num"),
 )
-_SHARES = (16, 13, 24, 9, 15, 16, 7)
+_SHARES = (15, 13, 24, 9, 15, 15, 9)
 
 
 def _under(content: Child) -> Markup:

@@ -19,6 +19,7 @@ from toolwitness.replay.metrics import iso_time
 from toolwitness.replay.steps import AttemptReplay, GateReplay
 
 _DOUBTFUL = frozenset({"unknown_commit", "indeterminate"})
+_GOOD = frozenset({"succeeded", "empty"})
 _ENDED = {
     "open": "no end recorded",
     "ok": "ended well",
@@ -117,7 +118,9 @@ def _what_ran(account: Account) -> str:
         )
     times = "once" if row["attempts"] == 1 else f"{row['attempts']} times"
     sent = {attempt.sent for attempt in account.attempts}
-    left = " A request left the process." if "yes" in sent else " Nothing left the process." if sent == {"no"} else ""
+    left = (
+        " A request left the process." if "yes" in sent else " None of its requests left the process." if sent == {"no"} else ""
+    )
     return f"It was attempted {times}.{left}"
 
 
@@ -159,10 +162,12 @@ def _found(row: Row) -> Iterator[str]:
 def committed(row: Row) -> str:
     """Whether it took effect: `yes`, `no`, `says_no` (the tool itself, without further proof), `partly`, `not_yet`, `unknown`.
 
-    `twice` says that it did, and perhaps more than once.
+    `twice` says that it did, and perhaps more than once; `accepted` that the service took it in, and no more is known.
     """
     if row["state"] == "twice":
         return "twice"
+    if is_accepted(row):
+        return "accepted"
     if row["outcome"] == "failed" and not is_proven(row):
         return "says_no"
     if row["outcome"] == "pending" and not row["attempts"]:
@@ -170,10 +175,24 @@ def committed(row: Row) -> str:
     return _COMMITTED[row["outcome"]]
 
 
+def is_accepted(row: Row) -> bool:
+    """Whether a good answer says no more than that the service took it in (202), and nobody found out since."""
+    if row["outcome"] == "indeterminate":
+        return row.get("observation") == "accepted"
+    # The application itself says that it got no further.
+    return row["outcome"] in _GOOD and row["commit_level"] == "accepted" and row["settled"] != "committed"
+
+
 def is_proven(row: Row) -> bool:
     """Whether it is proven that a call that failed took no effect: never sent, ruled out by a code, or found out since."""
     never = row["attempts"] > 0 and "possible" not in {row["last_effect"], row["earlier_effect"]}
     return never or row["settled"] == "not_committed"
+
+
+def _by_requests(account: Account) -> bool:
+    """Whether the proof that nothing happened is what was seen of HTTP requests."""
+    row = account.row
+    return row["outcome"] == "failed" and is_proven(row) and any(attempt.transport == "http" for attempt in account.attempts)
 
 
 def known(account: Account) -> tuple[str, ...]:
@@ -188,9 +207,10 @@ def unknown(account: Account) -> tuple[str, ...]:
     indeterminate, came = row["outcome"] == "indeterminate", row["observation"]
     told = {
         "Whether it took effect.": row["outcome"] == "unknown_commit",
+        "Whether it was done: the service said only that it took it in.": is_accepted(row),
+        "What it did by other means than HTTP requests, as in a file or a database: that is not seen.": _by_requests(account),
         "Whether it ran at all.": indeterminate and came == "none" and not row["attempts"],
         "What its answer was, and so whether it took effect.": indeterminate and came == "none" and row["attempts"] > 0,
-        "Whether it was carried out after it was taken in.": indeterminate and came == "accepted",
         "How its answer ended, and so whether it took effect.": indeterminate and came not in {"none", "accepted"},
         "Whether its attempt still goes on, and what it comes to.": row["outcome"] == "pending" and row["attempts"] > 0,
         "Whether it was done once or more often.": row["state"] == "twice",
@@ -275,6 +295,7 @@ def next_step(account: Account, advice: Advice) -> str:
         Step.APPROVE: "Approve or deny it where its agent waits for the answer.",
         Step.SEE_REPEAT: f"Look at call {row['repeated_by']} instead: `toolwitness triage {row['repeated_by']}`.",
         Step.CHECK_TWICE: f"{_who(row)} looks up how often it took effect, and takes back what is too much.",
+        Step.CONFIRM: f"{_who(row)} asks the service whether it was done.",
         Step.RETRY_ITEMS: f"{_who(row)} has only the items tried again that failed.",
         Step.ANSWER_GATE: _answer_gate(account),
         Step.RUN_DEPENDENCY: "See why it was skipped and mend that, then let the agent ask again.",

@@ -46,6 +46,7 @@ class Step(StrEnum):
     APPROVE = "approve"
     SEE_REPEAT = "see_repeat"
     CHECK_TWICE = "check_twice"
+    CONFIRM = "confirm"
     RETRY_ITEMS = "retry_items"
     ANSWER_GATE = "answer_gate"
     RUN_DEPENDENCY = "run_dependency"
@@ -60,7 +61,8 @@ class Facts(NamedTuple):
 
     `twice`: it took effect and may have done so more than once. `one_key`: every attempt carried one idempotency key;
     `idempotent`: whether the tool does the same once however often it is asked with that key. `running`: an attempt is open.
-    `repeat` is about later calls with the same arguments or for the same action.
+    `repeat` is about later calls with the same arguments or for the same action. `accepted`: the service took it in, and
+    nobody knows of more.
     """
 
     outcome: Outcome
@@ -71,6 +73,7 @@ class Facts(NamedTuple):
     repeat: Repeat
     proof: Proof
     error_class: ErrorClass | None
+    accepted: bool = False
 
 
 class Advice(NamedTuple):
@@ -126,6 +129,7 @@ _OWN_ERROR_LOST = Advice(
 _OWN_ERROR = Advice(Retry.SAFE, "The tool itself reported the error: it took no effect.", Step.RECOVER)
 _NO_EFFECT = Advice(Retry.SAFE, "It is proven that it took no effect.", Step.RECOVER)
 _DONE = Advice(Retry.NOT_NEEDED, "It was done.", Step.NOTHING)
+_ACCEPTED = Advice(Retry.UNSAFE, "The service took it in and may do it at any time; whether it did is not known.", Step.CONFIRM)
 _NOT_DONE = {
     Outcome.REJECTED: Advice(
         Retry.SAFE, "Nothing ran; the same is stopped again until the gate's reason has changed.", Step.ANSWER_GATE
@@ -143,7 +147,7 @@ def advise(facts: Facts) -> Advice:
     if facts.twice:
         return _TWICE
     if facts.outcome in _GOOD:
-        return _DONE
+        return _ACCEPTED if facts.accepted else _DONE
     if facts.outcome in _DOUBTFUL:
         return _of_doubtful(facts)
     if facts.outcome is Outcome.PENDING:

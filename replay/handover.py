@@ -108,12 +108,12 @@ def _which(told: list[Submission], holds: Callable[[Submission], bool]) -> tuple
 
 def is_confirmed(one: Submission) -> bool:
     """Whether it took effect, in part at least, by a trustworthy answer or a finding."""
-    return one.outcome in _TOOK_EFFECT
+    return one.outcome in _TOOK_EFFECT and one.committed != "accepted"
 
 
 def is_to_reconcile(one: Submission) -> bool:
-    """Whether it may have taken effect, or still may: its commit is unknown, or an attempt is open."""
-    return one.committed == "unknown"
+    """Whether it may have taken effect, or still may: its commit is unknown, an attempt is open, or it was only accepted."""
+    return one.committed in {"unknown", "accepted"}
 
 
 def is_not_executed(one: Submission) -> bool:
@@ -130,7 +130,7 @@ def _needed(told: list[Submission]) -> Iterator[Need]:
     """What each call needs; one that was done or made good needs nothing."""
     for one in told:
         if one.step not in _NEEDS_NOBODY:
-            command = settle_command(one.call) if is_to_reconcile(one) else None
+            command = settle_command(one.call) if one.committed == "unknown" else None
             yield Need(step=one.step, call=one.call, tool=one.tool, who=one.owner, what=one.next_step, command=command)
 
 

@@ -238,4 +238,5 @@ def _facts(row: Row) -> Facts:
         repeat=_repeat(row),
         proof=Proof.NO_EFFECT if accounts.is_proven(row) else Proof.ANSWER,
         error_class=None if row["error_class"] is None else ErrorClass(row["error_class"]),
+        accepted=accounts.is_accepted(row),
     )

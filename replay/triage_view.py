@@ -40,14 +40,15 @@ _COMMITTED = {
     "partly": "in part",
     "twice": "twice?",
     "not_yet": "not yet",
+    "accepted": "accepted",
     "unknown": "unknown",
 }
 _RETRY = {"safe": "safe", "unsafe": "no", "unknown": "unknown", "not_needed": "not needed"}
 _STYLE_OF = {"unknown": "yellow", "twice?": "bold red", "no": "", "safe": "green"}
 _TO_SETTLE = frozenset({"unknown_commit", "indeterminate"})
 _LEGEND = (
-    "committed: whether it took effect (`no, it says`: by the tool's own word, without further proof). retry: whether "
-    "trying the same again could change the world a second time."
+    "committed: whether it took effect (`no, it says`: by the tool's own word, without further proof; `accepted`: the service "
+    "took it in, and no more is known). retry: whether trying the same again could change the world a second time."
 )
 
 

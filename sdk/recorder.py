@@ -69,6 +69,8 @@ class Recorder:
         renew = weakref.WeakMethod(self._new_process)  # the registration lasts as long as the process, the recorder may not
         os.register_at_fork(after_in_child=lambda: (again := renew()) and again())
         self._registered: dict[tuple[str, str], ToolDefinition] = {}
+        self._named: dict[str, ToolDefinition | None] = {}
+        """By name alone; None where more than one server has such a tool."""
         self.tools = ToolFacts(tools or {})
         self.proposals = Proposals()
         self._journal = journal
@@ -111,10 +113,13 @@ class Recorder:
     def register(self, definition: ToolDefinition) -> None:
         """Make a tool's definition known to calls that do not bring it along."""
         self._registered[definition.server, definition.name] = definition
+        other = self._named.get(definition.name, definition)
+        self._named[definition.name] = definition if other is not None and other.server == definition.server else None
 
     def definition(self, server: str, tool: str) -> ToolDefinition | None:
-        """The registered definition of a tool."""
-        return self._registered.get((server, tool))
+        """The registered definition of a tool; without a server that of the only tool of this name."""
+        found = self._registered.get((server, tool))
+        return found if found is not None or server else self._named.get(tool)
 
     def run(self, task: str | None = None, **facts: Any) -> RunScope:
         """Begin a run; inside another run, a part of it unless it has an id of its own."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolwitness.model.enums import AttemptStatus, Known, ObservationStatus, Outcome, SideEffect
 from toolwitness.model.errors import Errors, OwnRule
+from toolwitness.model.json_text import parsed
 from toolwitness.model.outcome import Access, Age, Effect, Evidence, GateState, LastAttempt, Settled, outcome
 from toolwitness.sdk.failures import ErrorReader
 from toolwitness.sdk.keybook import Ending
@@ -70,7 +71,11 @@ class Tries:
         read = cast("CallScope", _Read(call.tool, SideEffect.UNKNOWN, _Notes()))
         tries = [reader.of_attempt(read, self._ended[ordinal]) for ordinal in sorted(self._ended)]
         copy, facts = call.observed
-        facts = reader.of_answer(read, None if copy is None else copy.value, facts)
+        value = None if copy is None else copy.value
+        told = facts.get("observation", ObservationStatus.OK) is not None
+        facts = reader.of_answer(read, value, facts)
+        if not told and _is_unsure(value, facts):
+            return None
         last = tries[-1] if tries else None
         evidence = Evidence(
             gate=GateState.REJECTED if call.stopped else GateState.CLEAR,
@@ -83,6 +88,16 @@ class Tries:
             age=Age.WITHIN,
         )
         return _ENDINGS.get(outcome(evidence))
+
+
+def _is_unsure(value: Any, facts: dict[str, Any]) -> bool:
+    """Whether a tool returned what it may also return where it caught a time-out: an error, a sentence, or nothing.
+
+    Without a word of the application's own its call stays unsettled then: a retry with the same key has no second effect, and
+    one with another key might. A rule of the application's that calls the error one of business is such a word.
+    """
+    read = parsed(value)
+    return facts.get("observation") is ObservationStatus.ERROR or read is None or read is False or type(read) is str
 
 
 def _status(facts: dict[str, Any]) -> LastAttempt:

@@ -19,7 +19,8 @@ BARE = Facts(
 )
 BOOLS = (False, True)
 EVERY = [
-    Facts(*values) for values in itertools.product(Outcome, BOOLS, BOOLS, Known, BOOLS, Repeat, Proof, (None, *ErrorClass))
+    Facts(*values)
+    for values in itertools.product(Outcome, BOOLS, BOOLS, Known, BOOLS, Repeat, Proof, (None, *ErrorClass), BOOLS)
 ]
 KEYED = {"one_key": True, "idempotent": Known.YES}
 
@@ -40,6 +41,7 @@ KEYED = {"one_key": True, "idempotent": Known.YES}
         ({"outcome": Outcome.PENDING, "repeat": Repeat.DONE}, Retry.NOT_NEEDED, Step.SEE_REPEAT),
         ({"outcome": Outcome.PENDING, "repeat": Repeat.OPEN}, Retry.UNSAFE, Step.SETTLE_REPEAT),
         ({"outcome": Outcome.SUCCEEDED}, Retry.NOT_NEEDED, Step.NOTHING),
+        ({"outcome": Outcome.SUCCEEDED, "accepted": True}, Retry.UNSAFE, Step.CONFIRM),
         ({"outcome": Outcome.EMPTY}, Retry.NOT_NEEDED, Step.NOTHING),
         ({"outcome": Outcome.SUCCEEDED, "twice": True}, Retry.UNSAFE, Step.CHECK_TWICE),
         ({"outcome": Outcome.PARTIAL}, Retry.UNSAFE, Step.RETRY_ITEMS),

@@ -300,6 +300,29 @@ def test_one_attempt_that_a_gateway_failed_is_no_second_try(history, source_of):
     assert (one.state, one.committed, one.retry, one.retried_in_doubt) == ("done", "yes", "not_needed", False)
 
 
+def test_what_was_only_accepted_is_not_known_to_be_done(history, source_of):
+    """The service may do it later, or never; a finding says more."""
+    found = [pay(history, commit_level="accepted", arguments_digest=each) for each in "ab"]
+    for call in found:
+        history.attempt("run-1", call, sent="yes", remote_status=202)
+    history.reconciliation("run-1", found[1], "pay", "committed")
+
+    told = {one.call: (one.committed, one.retry) for one in submissions(source_of(history), states=STATES)}
+
+    assert told == {found[0]: ("accepted", "unsafe"), found[1]: ("yes", "not_needed")}
+
+
+def test_what_requests_prove_says_so(history, source_of):
+    """A tool may have written a file before, which nobody watched."""
+    call = pay(history, ObservationStatus.RAISED)
+    history.attempt("run-1", call, AttemptStatus.ERROR, sent="no", transport="http")
+
+    one = only(submissions(source_of(history)))
+
+    assert "None of its requests left the process." in one.known[0]
+    assert any(sentence.startswith("What it did by other means than HTTP requests") for sentence in one.unknown)
+
+
 def test_of_a_process_that_died_no_answer_is_claimed(history, source_of):
     """Nobody knows whether one came, where the call's own record is lost."""
     common = {"run_id": "run-1", "call_id": "lost", "attempt_ordinal": 1}
@@ -351,6 +374,7 @@ def test_what_was_found_since_is_told(history, source_of):
 def test_every_outcome_says_whether_it_took_effect(outcome):
     """None is left to a default, which could turn what nobody knows into a no."""
     row = {"state": "", "outcome": outcome, "attempts": 1, "last_effect": "none", "earlier_effect": "none", "settled": ""}
+    row["commit_level"] = "unknown"
 
     assert committed(row) in {"yes", "no", "says_no", "partly", "unknown"}
 

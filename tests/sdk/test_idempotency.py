@@ -51,10 +51,32 @@ def test_a_second_payment_that_is_meant_has_another_key():
 
 @pytest.mark.usefixtures("telemetry")
 @pytest.mark.parametrize("answer", REFUSALS)
-def test_an_answer_that_says_no_settles_a_call_of_its_own(answer):
-    """The service may keep its answer for the key."""
+def test_an_answer_that_says_no_is_no_proof_that_nothing_happened(answer):
+    """A tool that caught a time-out returns the same; another key would pay twice."""
     with toolwitness.run(id="r-1"):
-        assert paying(5, answer) != paying(5)
+        assert paying(5, answer) == paying(5)
+
+
+@pytest.mark.usefixtures("telemetry")
+@pytest.mark.parametrize("answer", ["timed out", None, False])
+def test_a_sentence_or_nothing_is_no_proof_of_a_payment(answer):
+    """A tool that caught a time-out may return just that."""
+    with toolwitness.run(id="r-1") as run:
+        with run.call("pay", {"amount": 5}) as call, call.attempt():
+            key = call.idempotency_key
+            call.result(answer)
+        assert run.call("pay", {"amount": 5}).idempotency_key == key
+
+
+@pytest.mark.usefixtures("telemetry")
+@pytest.mark.parametrize("status", ["ok", "error", "business_error"])
+def test_the_application_s_own_word_uses_a_key_up(status):
+    """It knows what its sentence means; the next payment is another."""
+    with toolwitness.run(id="r-1") as run:
+        with run.call("pay", {"amount": 5}) as call, call.attempt():
+            key = call.idempotency_key
+            call.result("what the tool said", status=status)
+        assert run.call("pay", {"amount": 5}).idempotency_key != key
 
 
 @pytest.mark.usefixtures("telemetry")
@@ -86,13 +108,13 @@ def test_a_late_end_of_a_shared_key_uses_up_no_other():
         slow, quick = (run.call("pay", {"amount": 5}) for _ in range(2))
         first = slow.idempotency_key, quick.idempotency_key
         with quick, quick.attempt():
-            quick.result("ok")
+            quick.result({"paid": True})
         lost = run.call("pay", {"amount": 5})
         second = lost.idempotency_key
         with pytest.raises(LostError), lost, lost.attempt():
             raise LostError
         with slow, slow.attempt():
-            slow.result("ok")
+            slow.result({"paid": True})
         third = run.call("pay", {"amount": 5}).idempotency_key
     assert first[0] == first[1] != second == third
 
@@ -126,7 +148,7 @@ def test_a_call_that_is_answered_and_still_open_is_settled():
         with first.attempt():
             pass
         assert run.call("pay", {"amount": 5}).idempotency_key == key
-        first.result("ok")
+        first.result({"paid": True})
         assert run.call("pay", {"amount": 5}).idempotency_key != key
 
 
@@ -135,7 +157,7 @@ def test_calls_that_ask_for_no_key_count_for_nothing():
     """Nothing is kept of them."""
     with toolwitness.run(id="r-1") as run:
         with run.call("pay", {"amount": 5}) as call, call.attempt():
-            call.result("ok")
+            call.result({"paid": True})
         key = run.call("pay", {"amount": 5}).idempotency_key
     with toolwitness.run(id="r-1") as run:
         assert run.call("pay", {"amount": 5}).idempotency_key == key
@@ -256,7 +278,7 @@ def test_with_telemetry_off_nothing_is_kept_but_for_keys():
     threads = threading.enumerate()
     with toolwitness.run(id="r-1") as run, run.decision() as step, step.call("pay", {"amount": 5}) as call:
         with call.attempt():
-            call.result("ok")
+            call.result({"paid": True})
         assert (toolwitness.current_call(), run.id, call.tool) == (call, "r-1", "pay")
     assert threading.enumerate() == threads
     assert list(setup.Settings.usable().state_dir.rglob("*")) == []
@@ -296,7 +318,7 @@ def test_keys_are_the_same_with_telemetry_on_off_and_broken(tmp_path, monkeypatc
             told.append(story())
             toolwitness.uninstrument()
     assert told[0] == told[1] == told[2] == told[3]
-    assert len({*told[0]}) == 7
+    assert len({*told[0]}) == 6
 
 
 def test_what_only_recording_saw_uses_up_no_key(live):

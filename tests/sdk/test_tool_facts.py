@@ -87,6 +87,17 @@ def test_a_tool_that_is_not_in_the_file_is_what_else_is_known(recorder, recorded
     assert recorded.one("call").side_effect == "destructive"
 
 
+def test_a_call_that_names_no_server_is_of_the_only_tool_of_that_name(recorded):
+    """A model proposes a name; who must act, and on which server, is known by the one tool that has it."""
+    recorder = recorded.recorder
+    recorder.register(ToolDefinition(name="pay", server="bank", owner="payments"))
+    call(recorder, "pay")
+    recorder.register(ToolDefinition(name="pay", server="other"))
+    call(recorder, "pay")
+
+    assert [(told.server, told.owner) for told in recorded.records("call")] == [("bank", "payments"), ("", None)]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
