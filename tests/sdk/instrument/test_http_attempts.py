@@ -214,7 +214,7 @@ def test_a_model_that_a_tool_asks_is_a_fact_of_its_attempt(instrument, model):
 @pytest.mark.parametrize(
     ("path", "outcome"),
     [
-        ("/202", "succeeded"),
+        ("/202", "indeterminate"),
         ("/500", "unknown_commit"),
         ("/reset", "unknown_commit"),
         ("/silent", "unknown_commit"),

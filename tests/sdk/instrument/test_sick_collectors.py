@@ -14,6 +14,7 @@ from toolwitness.tests.fakes.sick_collectors import SICK, sick_collector
 
 EXIT_LIMIT_S = 2.0
 QUICK = {"dead", "slow"}
+WARNINGS = ("toolwitness cannot deliver its spans", "toolwitness ran out of time at the end of the process")
 TRIES = 4
 """The machines are shared: how long an end takes is the best of a few."""
 
@@ -49,7 +50,7 @@ def test_a_sick_collector_is_one_warning_and_nothing_else(sick, model):
             assert with_us.seen == bare.seen
             assert with_us.facts["threads"] == ["toolwitness"]
             assert len(with_us.warned) <= 1, with_us.warned
-            assert all("toolwitness cannot deliver its spans" in line for line in with_us.warned)
+            assert all(any(said in line for said in WARNINGS) for line in with_us.warned)
             ends.append(with_us.exit_s)
             ends_of_bare.append(bare.exit_s)
             if min(ends) - min(ends_of_bare) <= EXIT_LIMIT_S:
