@@ -39,16 +39,22 @@ def part(name: str) -> Any:
         ) from missing
 
 
+def length_ns(text: str, units: str = "smhdw") -> int | None:
+    """A length of time such as 15m or 90d in nanoseconds; None where the text is none in these units."""
+    found = _AGE.fullmatch(text)
+    return None if found is None or found[2] not in units else int(found[1]) * _NS_OF[found[2]]
+
+
 def age_ns(text: str, option: str, units: str = "smhdw") -> int:
     """An age such as 15m or 90d in nanoseconds; `units` are the letters that make sense for the option.
 
     Raises BadParameter that names the option and how one is written.
     """
-    found = _AGE.fullmatch(text)
-    if found is None or found[2] not in units:
+    found = length_ns(text, units)
+    if found is None:
         letters = f"{', '.join(units[:-1])} or {units[-1]}"
         raise typer.BadParameter(f"{text!r} is no age; it is a number with {letters}", param_hint=option)
-    return int(found[1]) * _NS_OF[found[2]]
+    return found
 
 
 def digest_key() -> bytes | None:

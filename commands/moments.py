@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from toolwitness.commands.common import length_ns
+
 _NS_PER_S = 10**9
-_AGO = re.compile(r"([0-9]{1,6})([smhdw])")
-_SECONDS_OF = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 Since = Annotated[
     str | None, typer.Option(help="Only what began then or later: 2h, 3d, 2026-11-30, 2026-11-30T03:00.", metavar="TIME")
@@ -25,9 +24,9 @@ def moment_ns(text: str | None, option: str, *, now_ns: int) -> int | None:
     """
     if text is None:
         return None
-    ago = _AGO.fullmatch(text)
+    ago = length_ns(text)
     if ago is not None:
-        return max(0, now_ns - int(ago[1]) * _SECONDS_OF[ago[2]] * _NS_PER_S)
+        return max(0, now_ns - ago)
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

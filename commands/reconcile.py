@@ -76,7 +76,7 @@ def _tell(due: list[Any], asked: list[Any], *, now_ns: int, db: Path, total: int
         for_person = [one for one in due if one.query is None]
         typer.echo(f"asked about {len(asked)} of {total} calls in doubt")
         for one in for_person:
-            typer.echo(f"{one.call} {one.tool} needs a person: {view.settle_command(one.call, str(db))}")
+            typer.echo(f"{one.call} {one.tool} needs a person: {view.settle_line(one.call, str(db))}")
 
 
 def settle(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -13,7 +12,7 @@ from rich.text import Text
 from toolwitness.replay.facts import budget_words
 from toolwitness.replay.handover import Handover, Need
 from toolwitness.replay.submissions import Submission
-from toolwitness.replay.tables import printable, tool_name
+from toolwitness.replay.tables import on_file, printable, tool_name
 
 _STOPPED_BY = {
     "finished": "it finished",
@@ -93,4 +92,4 @@ def _need_text(need: Need) -> str:
 
 def commands(told: Handover, db: str) -> list[str]:
     """What to type about the calls that are to be reconciled, whole, with the database file."""
-    return [f"{need.command} --db {shlex.quote(db)}" for need in told.needed if need.command is not None]
+    return [on_file(need.command, db) for need in told.needed if need.command is not None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,10 +12,10 @@ from rich.text import Text
 from toolwitness.model.enums import Finding, Outcome
 from toolwitness.model.outcome import LastAttempt
 from toolwitness.model.reconciling import NotYet
-from toolwitness.replay import accounts
+from toolwitness.replay.accounts import settle_command
 from toolwitness.replay.asking import Asked, Due
 from toolwitness.replay.metrics import iso_time
-from toolwitness.replay.tables import word
+from toolwitness.replay.tables import on_file, word
 
 _NS = 1_000_000_000
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
@@ -35,9 +34,9 @@ def _age(seconds: float) -> str:
     return f"{max(0, seconds):.0f}s"
 
 
-def settle_command(call: str, db: str) -> str:
+def settle_line(call: str, db: str) -> str:
     """The command by which a person settles a call of this file."""
-    return f"{accounts.settle_command(call)} --db {shlex.quote(db)}"
+    return on_file(settle_command(call), db)
 
 
 def _age_s(due: Due, now_ns: int) -> float | None:
@@ -96,7 +95,7 @@ def _notes(due: Sequence[Due], db: str, total: int) -> Iterator[Text]:
     if len(due) > for_person:
         yield Text("nothing was asked; --run asks", style="dim")
     if for_person:
-        yield Text(f"a person settles by: {settle_command('CALL', db)}", style="dim")
+        yield Text(f"a person settles by: {settle_line('CALL', db)}", style="dim")
         yield Text(f"FINDING is {', '.join(Finding)}", style="dim")
 
 
@@ -127,7 +126,7 @@ def due_row(one: Due, *, now_ns: int, db: str) -> dict[str, Any]:
         "not_found_settles_from": iso_time(one.attempted.absence_counts_from_ns),
         "not_found_settles_not": one.not_yet(now_ns),
         "reconciler": one.query is not None,
-        "settle": settle_command(one.call, db),
+        "settle": settle_line(one.call, db),
     }
 
 

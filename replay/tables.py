@@ -56,6 +56,11 @@ def shell_word(text: str) -> str:
     return f"$'{''.join(written)}'"
 
 
+def on_file(command: str, db: str) -> str:
+    """A command whole, with the database file that it is about."""
+    return f"{command} --db {shell_word(db)}"
+
+
 def word(given: str | None) -> Text:
     """A word of the records in its colour; None is unknown."""
     shown = given or "unknown"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from toolwitness.replay.accounts import reconcile_command, settle_command
 from toolwitness.replay.submissions import OPEN_STATES, Submission
-from toolwitness.replay.tables import printable, shell_word, tool_name
+from toolwitness.replay.tables import on_file, printable, shell_word, tool_name
 from toolwitness.replay.transcript import value_text
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
@@ -185,4 +184,4 @@ def commands(one: Submission, db: str) -> list[str]:
     told = [] if one.run is None else [f"toolwitness replay {shell_word(one.run)}"]
     if one.outcome in _TO_SETTLE:
         told += [reconcile_command(one.call), settle_command(one.call)]
-    return [f"{command} --db {shlex.quote(db)}" for command in told]
+    return [on_file(command, db) for command in told]

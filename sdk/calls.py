@@ -163,7 +163,8 @@ class CallScope(KeyedCall):
     @property
     def side_effect(self) -> SideEffect:
         """What the tool may do, as far as settings and definition tell."""
-        return SideEffect.UNKNOWN if self.declared is None else self.declared.side_effect
+        declared = self.declared
+        return SideEffect.UNKNOWN if declared is None else declared.side_effect
 
     @property
     def declared(self) -> ToolDefinition | None:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from toolwitness.model.enums import ErrorClass
 from toolwitness.model.error_table import GRPC
 from toolwitness.model.errors import Code, OwnRule
-from toolwitness.model.exceptions import SettingsError
+from toolwitness.sdk.toml_file import read_toml
 
 __all__ = ["load_error_rules"]
 
@@ -25,7 +23,7 @@ _STATUS: Final = range(100, 600)
 _LONGEST_SEEN: Final = 60
 
 
-class _WrongError(Exception):
+class _WrongError(ValueError):
     """Something in a rule is not as it should be."""
 
 
@@ -34,17 +32,7 @@ def load_error_rules(path: str | os.PathLike[str]) -> tuple[OwnRule, ...]:
 
     Raises SettingsError, which names file, rule, what was seen and what would be right.
     """
-    path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"file of error rules {path} cannot be read: {error}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"file of error rules {path} is no TOML: {error}") from error
-    try:
-        return _rules(data)
-    except _WrongError as error:
-        raise SettingsError(f"file of error rules {path}: {error}") from error
+    return read_toml(path, "file of error rules", _rules)
 
 
 def _rules(data: Mapping[str, Any]) -> tuple[OwnRule, ...]:

@@ -6,14 +6,12 @@ A tool that is passed over in silence may have been meant to be known as one tha
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from toolwitness.model.catalog import ToolDefinition
 from toolwitness.model.enums import Known
-from toolwitness.model.exceptions import SettingsError
+from toolwitness.sdk.toml_file import read_toml
 
 __all__ = ["load_tools"]
 
@@ -25,17 +23,7 @@ def load_tools(path: str | os.PathLike[str]) -> dict[str, ToolDefinition]:
 
     Raises SettingsError, which names file, tool, what was seen and what would be right.
     """
-    path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"file of tools {path} cannot be read: {error}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"file of tools {path} is no TOML: {error}") from error
-    try:
-        return _tools(data)
-    except ValueError as error:
-        raise SettingsError(f"file of tools {path}: {error}") from error
+    return read_toml(path, "file of tools", _tools)
 
 
 def _tools(data: Mapping[str, Any]) -> dict[str, ToolDefinition]:
