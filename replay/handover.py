@@ -130,7 +130,9 @@ def _needed(told: list[Submission]) -> Iterator[Need]:
     """What each call needs; one that was done or made good needs nothing."""
     for one in told:
         if one.step not in _NEEDS_NOBODY:
-            command = settle_command(one.call) if one.committed == "unknown" else None
+            # Whose answer counts is settled already, however little it says.
+            settles = is_to_reconcile(one) and one.outcome not in _TOOK_EFFECT
+            command = settle_command(one.call) if settles else None
             yield Need(step=one.step, call=one.call, tool=one.tool, who=one.owner, what=one.next_step, command=command)
 
 

@@ -94,6 +94,20 @@ def test_what_is_needed_names_the_step_and_its_command(history, source_of):
     assert commands[ids["cut"]].startswith(f"toolwitness settle {ids['cut']} FINDING ")
 
 
+def test_a_call_that_was_only_taken_in_is_settled_by_the_command_beside_it(history, source_of):
+    """A 202 is in doubt until somebody finds out, so the handover says how."""
+    history.run("run-1")
+    call = history.call("run-1", "pay", ObservationStatus.ACCEPTED, side_effect=SideEffect.WRITE)
+    history.attempt("run-1", call, "ok")
+
+    left = handover(source_of(history), "run-1")
+
+    assert [one.call for one in left.to_reconcile] == [call]
+    assert [(need.step, need.command) for need in left.needed] == [
+        ("settle", f"toolwitness settle {call} FINDING --by NAME --reason TEXT")
+    ]
+
+
 def test_limits_stand_beside_what_was_used(history, source_of):
     """Calls and attempts are counted from the records, the rest is the application's word, and unknown is no zero."""
     told(history)
