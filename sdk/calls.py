@@ -483,4 +483,5 @@ class AttemptScope(Scope):
                 if digest is not None:
                     facts["key_digest"] = digest
                 self.recorder.note(NO_SIZE, "attempted", self, self.recorder.clock(), facts)
-                self.call.attempted(self.ordinal, {**seen, **said, "attempt_status": facts["attempt_status"]})
+                # A key must not hang on what only a recorded process saw.
+                self.call.attempted(self.ordinal, {**said, "attempt_status": self._status or AttemptStatus.OK})

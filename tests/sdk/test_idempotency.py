@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import toolwitness
-from toolwitness.model.enums import Known
+from toolwitness.model.enums import AttemptStatus, Known
 from toolwitness.model.exceptions import IdempotencyConflictError, IdempotencyKeyError
 from toolwitness.sdk import setup
 from toolwitness.sdk.guard import swallowing
@@ -319,6 +319,17 @@ def test_keys_are_the_same_with_telemetry_on_off_and_broken(tmp_path, monkeypatc
             toolwitness.uninstrument()
     assert told[0] == told[1] == told[2] == told[3]
     assert len({*told[0]}) == 6
+
+
+def test_what_only_recording_saw_keeps_no_key_from_being_used_up(live):
+    """A tool got over its request's failure and says that it paid: its next payment is another, as without recording."""
+    with toolwitness.run(id="r-1") as run:
+        with run.call("pay", {"amount": 5}) as call, call.attempt() as attempt:
+            key = call.idempotency_key
+            attempt.witness = lambda _: {"attempt_status": AttemptStatus.ERROR}
+            call.result({"paid": True})
+        assert run.call("pay", {"amount": 5}).idempotency_key != key
+    assert [one.attempt_status for one in live("attempt")] == [AttemptStatus.ERROR]
 
 
 def test_what_only_recording_saw_uses_up_no_key(live):
